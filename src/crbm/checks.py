@@ -1,0 +1,113 @@
+"""Checks at the doors: each message says what was needed, what came, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+
+import torch
+from torch import Tensor
+
+
+def whole_number(name: str, value: object, *, at_least: int) -> None:
+    """Refuse anything but an int of at least `at_least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(
+            f"`{name}` must be a whole number; got {type(value).__name__} {value!r}."
+        )
+    if value < at_least:
+        raise ValueError(f"`{name}` must be at least {at_least}; got {value}.")
+
+
+def unit_interval(name: str, value: float, *, open_end: bool = False) -> None:
+    """Refuse a number outside [0, 1], or [0, 1) with `open_end`."""
+    if not 0 <= value <= 1 or (open_end and value == 1):
+        end = ")" if open_end else "]"
+        raise ValueError(f"`{name}` must lie in [0, 1{end}; got {value}.")
+
+
+def columns(name: str, tensor: Tensor, n_columns: int, unit: str) -> None:
+    """Refuse a tensor whose last dimension is not `n_columns`."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"`{name}` must be a torch tensor; got {type(tensor).__name__}. "
+            f"Convert it with torch.as_tensor({name}, dtype=torch.float32)."
+        )
+    if tensor.ndim == 0 or tensor.shape[-1] != n_columns:
+        raise ValueError(
+            f"`{name}` must have {n_columns} columns, one per {unit}; "
+            f"got shape {tuple(tensor.shape)}."
+        )
+
+
+def same_kind(name: str, tensor: Tensor, parameter: Tensor) -> None:
+    """Refuse a tensor on another device or of another dtype than the model."""
+    if tensor.device != parameter.device:
+        raise ValueError(
+            f"`{name}` is on {tensor.device} but the model is on {parameter.device}; "
+            f"move one of them, e.g. {name}.to('{parameter.device}')."
+        )
+    if tensor.dtype != parameter.dtype:
+        raise ValueError(
+            f"`{name}` is {tensor.dtype} but the model is {parameter.dtype}; "
+            f"convert one of them, e.g. {name}.to({parameter.dtype})."
+        )
+
+
+def finite(name: str, tensor: Tensor) -> None:
+    """Refuse NaN and infinity, naming the first place."""
+    good = torch.isfinite(tensor)
+    if not good.all():
+        row, column = _first(~good)
+        raise ValueError(
+            f"`{name}` must be finite; row {row}, column {column} holds "
+            f"{tensor.reshape(-1, tensor.shape[-1])[row, column].item()}. "
+            "Impute or drop such rows first."
+        )
+
+
+def binary(name: str, tensor: Tensor, *, missing: bool = False) -> None:
+    """Refuse values other than 0 and 1 (and NaN, where a label may be missing)."""
+    good = (tensor == 0) | (tensor == 1)
+    if missing:
+        good |= tensor.isnan()
+    if not good.all():
+        row, column = _first(~good)
+        value = tensor.reshape(-1, tensor.shape[-1])[row, column].item()
+        allowed = "0, 1 or NaN (unknown)" if missing else "0 or 1"
+        raise ValueError(
+            f"`{name}` must hold {allowed}; row {row}, column {column} holds {value}. "
+            "Binarise it first, e.g. (v > 0.5)."
+        )
+
+
+def within_unit(name: str, tensor: Tensor) -> None:
+    """Refuse outputs that are neither binary nor mean values of binary units."""
+    if not ((tensor >= 0) & (tensor <= 1)).all():
+        bad = _first(~((tensor >= 0) & (tensor <= 1)))
+        value = tensor.reshape(-1, tensor.shape[-1])[bad].item()
+        raise ValueError(
+            f"`{name}` must hold binary values, or means of them in [0, 1]; "
+            f"row {bad[0]}, column {bad[1]} holds {value}. Binarise it first."
+        )
+
+
+def same_length(**tensors: Tensor | None) -> None:
+    """Refuse tensors with different numbers of rows."""
+    lengths = {name: len(t) for name, t in tensors.items() if t is not None}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"`{name}` has {n}" for name, n in lengths.items())
+        raise ValueError(f"All must have one row per case, but {listed}.")
+
+
+def one_of(name: str, value: object, choices: Iterable[object]) -> None:
+    """Refuse a value that is not among the choices."""
+    choices = tuple(choices)
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"`{name}` must be one of {listed}; got {value!r}.")
+
+
+def _first(bad: Tensor) -> tuple[int, int]:
+    flat = bad.reshape(-1, bad.shape[-1]).nonzero()[0]
+    return int(flat[0]), int(flat[1])

@@ -1,0 +1,8 @@
+"""Models: parameters, the free energy they define, and its gradient."""
+
+from crbm.models.base import EnergyModel
+from crbm.models.crbm import CRBM
+from crbm.models.crf import CRF
+from crbm.models.rbm import RBM
+
+__all__ = ["CRBM", "CRF", "RBM", "EnergyModel"]

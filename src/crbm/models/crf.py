@@ -1,0 +1,108 @@
+"""A conditional random field with fully connected outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from crbm import checks
+from crbm.energies import PairwiseEnergy
+from crbm.models.base import EnergyModel, small_normal
+from crbm.models.statistics import Phase, pairwise_phase
+from crbm.types import Contrast, Moments, States
+
+
+class CRF(EnergyModel):
+    """p(v | u) with a coupling between every two outputs: the baseline of [1]_.
+
+    F(v, u) = -v (b + u W_uv) - v W_vv v / 2, with W_vv taken as symmetric and zero on
+    its diagonal whatever the parameter holds. The two entries of a pair share its
+    gradient, so a step moves both alike.
+
+    Parameters
+    ----------
+    n_inputs, n_visible
+        Sizes of u and v.
+    generator
+        Where the initial input weights are drawn from; couplings start at zero.
+    dtype, device
+        As everywhere in torch.
+
+    Examples
+    --------
+    >>> model = CRF(n_inputs=4, n_visible=3)
+    >>> model.free_energy(torch.ones(5, 3), torch.ones(5, 4)).shape
+    torch.Size([5])
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_visible: int,
+        generator: Generator | None = None,
+        *,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        super().__init__()
+        checks.whole_number("n_inputs", n_inputs, at_least=0)
+        checks.whole_number("n_visible", n_visible, at_least=1)
+        self.n_inputs, self.n_visible = n_inputs, n_visible
+        self.weight_uv = small_normal(
+            n_inputs, n_visible, generator=generator, dtype=dtype, device=device
+        )
+        self.weight_vv = nn.Parameter(
+            torch.zeros(n_visible, n_visible, dtype=dtype, device=device)
+        )
+        self.bias_v = nn.Parameter(torch.zeros(n_visible, dtype=dtype, device=device))
+
+    def couplings(self) -> Float[Tensor, "visible visible"]:
+        """W_vv, symmetric and zero on its diagonal."""
+        symmetric = (self.weight_vv + self.weight_vv.T) / 2
+        return symmetric - symmetric.diag().diag()
+
+    def condition(self, u: Float[Tensor, "batch inputs"]) -> PairwiseEnergy:
+        """p(v | u) as a pairwise energy whose biases have absorbed u."""
+        self._check_inputs(u, self.n_inputs, self.bias_v)
+        return self.absorb(u)
+
+    def absorb(self, u: Float[Tensor, "batch inputs"] | None) -> PairwiseEnergy:
+        if u is None:
+            raise ValueError("A CRF needs inputs `u`; got None.")
+        bias = torch.addmm(self.bias_v, u, self.weight_uv)
+        return PairwiseEnergy(self.couplings(), bias, driven=True)
+
+    def free_energy(
+        self, v: Float[Tensor, "batch visible"], u: Float[Tensor, "batch inputs"]
+    ) -> Float[Tensor, " batch"]:
+        """F(v, u), which is the energy: a CRF has no hidden units."""
+        self._check_outputs(v, self.bias_v)
+        return self.condition(u).free_energy(v)
+
+    @torch.no_grad()
+    def add_gradient(
+        self,
+        u: Float[Tensor, "batch inputs"] | None,
+        contrast: Contrast,
+        *,
+        into: Mapping[str, Tensor],
+        scale: float = 1.0,
+    ) -> None:
+        positive, products_positive = _sums(contrast.positive)
+        negative, products_negative = _sums(contrast.negative)
+        gap = negative - positive
+        into["bias_v"].add_(gap.sum(0), alpha=scale)
+        into["weight_uv"].addmm_(u.T, gap, alpha=scale)  # type: ignore[union-attr]
+        products = (products_negative - products_positive).fill_diagonal_(0)
+        into["weight_vv"].add_(products, alpha=scale / 2)
+
+
+def _sums(states: States | Moments) -> tuple[Tensor, Tensor]:
+    """E[v] of each case and E[v v] summed over cases."""
+    if isinstance(states, Moments):
+        return states.v, states.vv.sum(0)
+    phase: Phase = pairwise_phase(states)
+    return phase.mean_v, phase.v.T @ phase.partner

@@ -1,0 +1,73 @@
+"""Tiny random models on which every quantity can be counted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import crbm
+
+N_CASES, N_INPUTS, N_VISIBLE, N_HIDDEN = 3, 3, 5, 4
+
+
+def seeded(seed=0):
+    """A generator of its own for each use."""
+    return torch.Generator().manual_seed(seed)
+
+
+def randomised(model, scale=1.0, seed=1):
+    """The model with all parameters drawn at random."""
+    generator = seeded(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, scale, generator=generator)
+    return model
+
+
+MODELS = {
+    "crbm": lambda: crbm.CRBM(N_INPUTS, N_VISIBLE, N_HIDDEN, dtype=torch.float64),
+    "crbm-wide": lambda: crbm.CRBM(N_INPUTS, 4, 5, dtype=torch.float64),
+    "crbm-no-uv": lambda: crbm.CRBM(
+        N_INPUTS, N_VISIBLE, N_HIDDEN, connect_uv=False, dtype=torch.float64
+    ),
+    "crbm-no-uh": lambda: crbm.CRBM(
+        N_INPUTS, N_VISIBLE, N_HIDDEN, connect_uh=False, dtype=torch.float64
+    ),
+    "logistic": lambda: crbm.CRBM(N_INPUTS, N_VISIBLE, 0, dtype=torch.float64),
+    "rbm": lambda: crbm.RBM(N_VISIBLE, N_HIDDEN, dtype=torch.float64),
+    "crf": lambda: crbm.CRF(N_INPUTS, N_VISIBLE, dtype=torch.float64),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    """Each kind of model with random weights."""
+    return randomised(MODELS[request.param]())
+
+
+@pytest.fixture
+def generator():
+    """A fixed source of randomness."""
+    return seeded(7)
+
+
+@pytest.fixture
+def u():
+    """A few random inputs."""
+    return torch.randn(N_CASES, N_INPUTS, dtype=torch.float64, generator=seeded(2))
+
+
+@pytest.fixture
+def v(model):
+    """A few random outputs for the model."""
+    shape = (N_CASES, model.n_visible)
+    coins = torch.rand(shape, dtype=torch.float64, generator=seeded(3))
+    return (coins < 0.5).double()
+
+
+@pytest.fixture
+def known(model):
+    """Some outputs known, in a different pattern for each case."""
+    labels = torch.full((N_CASES, model.n_visible), torch.nan, dtype=torch.float64)
+    labels[0, 0], labels[1, 1], labels[1, 3] = 1, 0, 1
+    return labels
