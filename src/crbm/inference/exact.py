@@ -1,0 +1,158 @@
+"""Exact answers by enumeration: of all outputs, of all hidden states, or of V(u)."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from crbm import checks
+from crbm.energies import Energy
+from crbm.inference import enumeration
+from crbm.inference.enumeration import all_states
+from crbm.types import Found, Marginals, States
+
+
+def log_partition(
+    energy: Energy,
+    *,
+    candidates: Float[Tensor, ...] | None = None,
+    mask: Bool[Tensor, "batch candidates"] | None = None,
+    ids: Int[Tensor, "batch candidates"] | None = None,
+) -> Float[Tensor, "*batch"]:
+    """Log Z: the log of the sum of exp(-F) over all outputs, or over candidates.
+
+    Examples
+    --------
+    >>> import crbm, torch
+    >>> energy = crbm.RBM(n_visible=3, n_hidden=2).condition()
+    >>> log_z = log_partition(energy)
+    >>> states = all_states(3)
+    >>> torch.exp(-energy.free_energy(states) - log_z).sum().item()
+    1.0
+    """
+    if candidates is not None:
+        return scores(energy, candidates, mask, ids)[1].logsumexp(-1)
+    return enumeration.sums(energy)[0]
+
+
+def marginals(
+    energy: Energy,
+    *,
+    candidates: Float[Tensor, ...] | None = None,
+    mask: Bool[Tensor, "batch candidates"] | None = None,
+    ids: Int[Tensor, "batch candidates"] | None = None,
+) -> Marginals:
+    """p(v_i = 1 | u) over all outputs, or over the candidates V(u) [1]_, Eq. 16."""
+    if candidates is None:
+        v = enumeration.sums(energy)[1]
+    else:
+        found = distribution(energy, candidates=candidates, mask=mask, ids=ids)
+        v = _average(found)
+    return Marginals(v, v.new_zeros(v.shape[:-1]))
+
+
+def mode(
+    energy: Energy,
+    *,
+    candidates: Float[Tensor, ...] | None = None,
+    mask: Bool[Tensor, "batch candidates"] | None = None,
+    ids: Int[Tensor, "batch candidates"] | None = None,
+) -> Found:
+    """The single most likely output, over all outputs or over the candidates."""
+    if candidates is None:
+        return enumeration.mode(energy)
+    states, score = scores(energy, candidates, mask, ids)
+    highest, best = score.max(-1)
+    return Found(_pick(states, best), -highest)
+
+
+def log_probability(
+    energy: Energy,
+    v: Float[Tensor, "*batch visible"],
+    *,
+    candidates: Float[Tensor, ...] | None = None,
+    mask: Bool[Tensor, "batch candidates"] | None = None,
+    ids: Int[Tensor, "batch candidates"] | None = None,
+) -> Float[Tensor, "*batch"]:
+    """Log p(v | u); minus infinity outside the candidates, or against a clamp.
+
+    [1]_, Eq. 11 over all outputs, Eq. 14 over V and Eq. 15 over V(u).
+    """
+    log_z = log_partition(energy, candidates=candidates, mask=mask, ids=ids)
+    possible = torch.as_tensor(energy.allows(v), device=v.device)
+    if candidates is not None:
+        states, score = scores(energy, candidates, mask, ids)
+        among = (_dense(states) == v[..., None, :]).all(-1) & score.isfinite()
+        possible = possible & among.any(-1)
+    return torch.where(possible, -energy.free_energy(v) - log_z, -torch.inf)
+
+
+def distribution(
+    energy: Energy,
+    *,
+    candidates: Float[Tensor, ...] | None = None,
+    mask: Bool[Tensor, "batch candidates"] | None = None,
+    ids: Int[Tensor, "batch candidates"] | None = None,
+) -> States:
+    """All outputs, or the candidates, weighted by p(v | u) [1]_, Eqs. 14 and 15."""
+    states, score = scores(energy, candidates, mask, ids)
+    return states._replace(weight=score.softmax(-1))
+
+
+def scores(
+    energy: Energy,
+    candidates: Float[Tensor, ...] | None = None,
+    mask: Bool[Tensor, "batch candidates"] | None = None,
+    ids: Int[Tensor, "batch candidates"] | None = None,
+) -> tuple[States, Float[Tensor, "batch candidates"]]:
+    """The candidates, or all outputs, and -F of each; -inf where one does not count."""
+    if candidates is None:
+        enumeration.check_size("n_visible", energy.n_visible)
+        candidates = all_states(energy.n_visible, like=energy.start_logits())
+    checks.columns("candidates", candidates, energy.n_visible, "output")
+    if candidates.ndim == 2:
+        if ids is None:
+            n_cases = energy.batch_shape[0] if energy.batch_shape else 1
+            every = torch.arange(len(candidates), device=candidates.device)
+            ids = every.expand(n_cases, -1)
+        found = energy.evaluate_rows(candidates, ids)
+    else:
+        found = energy.lifted().evaluate(candidates)
+    states = States(candidates, ids=ids, hidden_logits=found.hidden_logits)
+    counts = _counting(energy, states, mask)
+    if counts is None:
+        return states, -found.free_energy
+    if not counts.any(-1).all():
+        case = int((~counts.any(-1)).nonzero()[0, 0])
+        raise ValueError(
+            f"Every case needs at least one candidate; case {case} has none that is "
+            "real and agrees with the known outputs. Widen the candidate set."
+        )
+    return states, (-found.free_energy).masked_fill(~counts, -torch.inf)
+
+
+def _counting(energy: Energy, states: States, mask: Tensor | None) -> Tensor | None:
+    if energy.known is None:
+        return mask
+    agrees = torch.as_tensor(energy.lifted().allows(_dense(states)))
+    return agrees if mask is None else agrees & mask
+
+
+def _dense(states: States) -> Tensor:
+    return states.v if states.ids is None else states.v[states.ids]
+
+
+def _pick(states: States, best: Tensor) -> Tensor:
+    if states.ids is not None:
+        return states.v[states.ids.gather(-1, best[..., None]).squeeze(-1)]
+    where = best[..., None, None].expand(*best.shape, 1, states.v.shape[-1])
+    return states.v.expand(*best.shape, -1, -1).gather(-2, where).squeeze(-2)
+
+
+def _average(states: States) -> Tensor:
+    assert states.weight is not None
+    if states.ids is None:
+        return (states.weight[..., None, :] @ states.v).squeeze(-2)
+    by_row = states.v.new_zeros(len(states.ids), len(states.v))
+    return by_row.scatter_add_(1, states.ids, states.weight) @ states.v

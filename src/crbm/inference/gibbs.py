@@ -1,0 +1,78 @@
+"""Gibbs sampling: in blocks where there are hidden units, else one unit at a time."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from crbm import checks, sampling
+from crbm.energies import BipartiteEnergy, Energy
+from crbm.types import ChainState
+
+
+def run(
+    energy: Energy,
+    v: Float[Tensor, "*batch visible"],
+    *,
+    n_steps: int = 1,
+    generator: Generator | None = None,
+    hidden_logits: Float[Tensor, "*batch hidden"] | None = None,
+) -> ChainState:
+    """The state of a Gibbs chain from `v` after `n_steps` steps.
+
+    Parameters
+    ----------
+    energy
+        Any energy; clamped units of it stay as they are known.
+    v
+        Where the chains start, one per row; means in [0, 1] are allowed.
+    n_steps
+        The number of sweeps over all units.
+    generator
+        The source of randomness.
+    hidden_logits
+        Pre-activations of `v`, where they are known already.
+
+    Examples
+    --------
+    >>> import crbm, torch
+    >>> energy = crbm.RBM(n_visible=4, n_hidden=2).condition()
+    >>> run(energy, torch.zeros(3, 4), n_steps=10).v.shape
+    torch.Size([3, 4])
+    """
+    checks.whole_number("n_steps", n_steps, at_least=1)
+    checks.columns("v", v, energy.n_visible, "output")
+    state = step(energy, v, generator, hidden_logits)
+    for _ in range(n_steps - 1):
+        state = step(energy, state.v, generator)
+    return state
+
+
+def step(
+    energy: Energy,
+    v: Float[Tensor, "*batch visible"],
+    generator: Generator | None = None,
+    hidden_logits: Float[Tensor, "*batch hidden"] | None = None,
+) -> ChainState:
+    """One sweep that leaves p(v) unchanged."""
+    if not isinstance(energy, BipartiteEnergy):
+        return site_step(energy, v, generator)
+    if hidden_logits is None:
+        hidden_logits = energy.hidden_logits(v)
+    h = sampling.bernoulli(hidden_logits.sigmoid(), generator)
+    return ChainState(
+        sampling.bernoulli(energy.visible_logits(h).sigmoid(), generator), h
+    )
+
+
+def site_step(
+    energy: Energy,
+    v: Float[Tensor, "*batch visible"],
+    generator: Generator | None = None,
+) -> ChainState:
+    """One sweep of single-unit updates in order: all it needs is a free energy."""
+    v = v.clone()
+    for unit in range(energy.n_visible):
+        chance = energy.flip_logits(v, unit).sigmoid()
+        v[..., unit] = sampling.bernoulli(chance, generator)
+    return ChainState(v, v.new_empty(*v.shape[:-1], 0))
