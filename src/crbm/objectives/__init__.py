@@ -1,0 +1,23 @@
+"""Objectives: learning rules that name states and leave gradients to the model."""
+
+from crbm.objectives.base import Objective
+from crbm.objectives.belief_likelihood import BeliefLikelihood
+from crbm.objectives.candidate_likelihood import CandidateLikelihood
+from crbm.objectives.contrastive_divergence import (
+    ContrastiveDivergence,
+    PersistentContrastiveDivergence,
+)
+from crbm.objectives.exact_likelihood import ExactLikelihood
+from crbm.objectives.max_margin import MaxMargin
+from crbm.objectives.perceptron import Perceptron
+
+__all__ = [
+    "BeliefLikelihood",
+    "CandidateLikelihood",
+    "ContrastiveDivergence",
+    "ExactLikelihood",
+    "MaxMargin",
+    "Objective",
+    "Perceptron",
+    "PersistentContrastiveDivergence",
+]

@@ -1,0 +1,41 @@
+"""What the training loop asks of a learning rule."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from crbm import sampling
+from crbm.energies import Energy
+from crbm.inference import gibbs
+from crbm.types import Batch, Contrast
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """A rule that names states: those to lower F at, and those to raise it at."""
+
+    def __call__(
+        self, energy: Energy, batch: Batch, generator: Generator | None = None
+    ) -> Contrast:
+        """The states of one update; the model turns them into a gradient."""
+        ...
+
+
+def completed(
+    energy: Energy,
+    v: Float[Tensor, "batch visible"],
+    n_steps: int,
+    generator: Generator | None,
+) -> Float[Tensor, "batch visible"]:
+    """The outputs with unknown ones (NaN) drawn from a chain clamped at the others."""
+    if not v.sum().isnan():
+        return v
+    unknown = v.isnan()
+    coins = sampling.fair_coins(v, generator)
+    start = torch.where(unknown, coins, v)
+    clamped = energy.expand(len(v)).clamp(v)
+    return gibbs.run(clamped, start, n_steps=n_steps, generator=generator).v

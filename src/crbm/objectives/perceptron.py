@@ -1,0 +1,46 @@
+"""CD-PercLoss: the data against the model's own prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Generator
+
+from crbm import checks
+from crbm.energies import Energy
+from crbm.inference import search
+from crbm.objectives.base import completed
+from crbm.types import Batch, Contrast
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The data against the best output that a short search from u finds.
+
+    The search never sees the data, so the gap is large wherever the model predicts
+    badly; that is what contrastive divergence lacks.
+
+    Parameters
+    ----------
+    n_steps
+        Gibbs steps of the search.
+
+    Notes
+    -----
+    F(v, u) - F(v', u), where v' is the state of lowest free energy among the `n_steps`
+    visited, held constant [1]_, Eq. 17 and Section 6.2.
+    """
+
+    n_steps: int = 10
+
+    def __post_init__(self) -> None:
+        checks.whole_number("n_steps", self.n_steps, at_least=1)
+
+    def __call__(
+        self, energy: Energy, batch: Batch, generator: Generator | None = None
+    ) -> Contrast:
+        energy = energy.expand(batch.n_cases)
+        data = energy.evaluate(completed(energy, batch.v, self.n_steps, generator))
+        start = energy.start(generator)
+        found = search.lowest(search.walk(energy, start, self.n_steps, generator))
+        return Contrast.pair(data, found)
