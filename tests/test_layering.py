@@ -1,0 +1,80 @@
+"""Imports go one way; this reads them off the source files."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import crbm
+
+ROOT = Path(crbm.__file__).parent
+
+# Each part may import those of the rows above it, and of its own row only itself.
+# The bottom row is shared vocabulary, in the order in which it builds on itself.
+LAYERS = (
+    ("checks", "types", "sampling", "energies"),
+    ("models", "inference", "hashing"),
+    ("objectives",),
+    ("training", "metrics"),
+    ("estimators", "persistence", "datasets"),
+    ("experiments",),
+    ("cli", "web", "__main__"),
+)
+VOCABULARY = LAYERS[0]
+DEPTH = {part: depth for depth, row in enumerate(LAYERS) for part in row}
+
+
+def part_of(path):
+    """The part a source file belongs to: its folder or its own name."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_parts(source):
+    """The parts of crbm that a source text imports."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("crbm.")}
+    return found
+
+
+def allowed(part, other):
+    """Whether one part may import another."""
+    if part == other:
+        return True
+    if part in VOCABULARY and other in VOCABULARY:
+        return VOCABULARY.index(other) < VOCABULARY.index(part)
+    return DEPTH[other] < DEPTH[part]
+
+
+FILES = [p for p in sorted(ROOT.rglob("*.py")) if p != ROOT / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_file_imports_only_what_lies_below_it(path):
+    part = part_of(path)
+    assert part in DEPTH, f"`{part}` is in no layer; give it one here and in the docs"
+    imported = imported_parts(path.read_text())
+    wrong = [other for other in imported if not allowed(part, other)]
+    assert not wrong, f"{part} must not import {wrong}"
+
+
+def test_relative_imports_are_not_used():
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, path
+
+
+def test_the_reader_of_imports_sees_them():
+    source = "import crbm.web\nfrom crbm.models import CRBM\nfrom crbm import training"
+    assert imported_parts(source) == {"web", "models", "training"}
+    assert not allowed("inference", "models")
+    assert not allowed("types", "sampling")
+    assert not allowed("objectives", "training")
+    assert allowed("training", "objectives")
