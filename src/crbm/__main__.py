@@ -1,0 +1,5 @@
+"""`python -m crbm`: the command line without an installed script."""
+
+from crbm.cli import app
+
+app()

@@ -1,0 +1,43 @@
+"""The `crbm` command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import crbm
+from crbm.experiments import demo as demonstration
+
+app = typer.Typer(
+    help="Structured output prediction with conditional RBMs.", no_args_is_help=True
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"crbm {crbm.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Structured output prediction with conditional restricted Boltzmann machines."""
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 150,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+) -> None:
+    """Restore occluded digits with each learning rule; print errors, draw a picture."""
+    demonstration.run(out, n_epochs=epochs, seed=seed)

@@ -1,0 +1,1 @@
+"""Experiments: declared runs on real data, and what came out of them."""
