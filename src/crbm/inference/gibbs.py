@@ -59,10 +59,8 @@ def step(
         return site_step(energy, v, generator)
     if hidden_logits is None:
         hidden_logits = energy.hidden_logits(v)
-    h = sampling.bernoulli(hidden_logits.sigmoid(), generator)
-    return ChainState(
-        sampling.bernoulli(energy.visible_logits(h).sigmoid(), generator), h
-    )
+    h = sampling.from_logits(hidden_logits, generator)
+    return ChainState(sampling.from_logits(energy.visible_logits(h), generator), h)
 
 
 def site_step(
@@ -73,6 +71,5 @@ def site_step(
     """One sweep of single-unit updates in order: all it needs is a free energy."""
     v = v.clone()
     for unit in range(energy.n_visible):
-        chance = energy.flip_logits(v, unit).sigmoid()
-        v[..., unit] = sampling.bernoulli(chance, generator)
+        v[..., unit] = sampling.from_logits(energy.flip_logits(v, unit), generator)
     return ChainState(v, v.new_empty(*v.shape[:-1], 0))

@@ -1,0 +1,105 @@
+"""Samples: unbiased, independent, certain where they must be, and repeatable."""
+
+import math
+
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from crbm import sampling
+
+CHANCES = [0.001, 0.1, 1 / 3, 0.5, 0.9, 0.999]
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(params=["16 bits", "32 bits", "double"])
+def draw(request):
+    """Each path: probabilities to samples."""
+
+    def run(p, generator):
+        if request.param == "32 bits":
+            with sampling.exactly():
+                return sampling.bernoulli(p, generator)
+        return sampling.bernoulli(
+            p.double() if request.param == "double" else p, generator
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_samples_have_the_given_mean(draw, chance):
+    """A million samples; |z| < 4 fails once in 16,000 and sees a bias of 0.002."""
+    n = 1_000_000
+    mean = draw(torch.full((n,), chance), seeded()).mean().item()
+    assert abs(mean - chance) / math.sqrt(chance * (1 - chance) / n) < 4
+
+
+def test_every_place_of_a_draw_is_unbiased(draw):
+    """Four samples share an int64, whose highest bit torch leaves 0 by default."""
+    counts = draw(torch.full((250_000, 4), 0.5), seeded()).sum(0)
+    z = (counts - 125_000).abs() / math.sqrt(62_500)
+    assert (z < 4).all()
+
+
+@pytest.mark.parametrize("lag", [1, 2, 3, 4])
+def test_neighbours_are_independent(draw, lag):
+    """Chi-square on 250,000 pairs: a correlation of 0.01 gives 25, the limit is 16."""
+    x = draw(torch.full((500_000,), 0.3), seeded())[:-lag]
+    pairs = (2 * x[lag:] + x[:-lag])[::2].long()
+    counts = torch.bincount(pairs, minlength=4)
+    p = torch.tensor([0.49, 0.21, 0.21, 0.09]).double()
+    expected = (p * counts.sum()).numpy()
+    assert chisquare(counts.numpy(), expected).pvalue > 1e-3
+
+
+def test_certain_units_are_certain(draw):
+    ends = torch.tensor([0.0, 1.0]).repeat(100_000)
+    assert torch.equal(draw(ends, seeded()).float(), ends)
+
+
+def test_infinite_log_odds_are_certain():
+    logits = torch.tensor([-torch.inf, torch.inf]).repeat(100_000)
+    samples = sampling.from_logits(logits, seeded())
+    assert torch.equal(samples, (logits > 0).float())
+
+
+def test_log_odds_and_probabilities_draw_alike():
+    logits = torch.randn(1001, generator=seeded(3))
+    by_logits = sampling.from_logits(logits, seeded())
+    assert torch.equal(by_logits, sampling.bernoulli(logits.sigmoid(), seeded()))
+
+
+def test_arguments_are_left_alone(draw):
+    p = torch.rand(5, 3, generator=seeded(2))
+    before = p.clone()
+    samples = draw(p, seeded())
+    assert torch.equal(p, before)
+    assert samples.shape == (5, 3)
+    assert set(samples.unique().tolist()) <= {0.0, 1.0}
+
+
+def test_samples_repeat_whatever_the_number_of_threads(draw):
+    p = torch.rand(300, 257, generator=seeded(1))
+    n_threads = torch.get_num_threads()
+    results = []
+    try:
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            results.append(draw(p, seeded()))
+    finally:
+        torch.set_num_threads(n_threads)
+    assert torch.equal(*results)
+    assert not torch.equal(results[0], draw(p, seeded(1)))
+
+
+def test_the_rounding_of_sixteen_bits_is_below_its_step():
+    """P(sample = 1) is the share of thresholds below p: at most 2^-16 too high."""
+    grid = torch.arange(-(2**15), 2**15, dtype=torch.int16)
+    for chance in CHANCES:
+        threshold = torch.tensor(chance).mul(2.0**16).sub(2.0**15)
+        share = (grid < threshold).double().mean().item()
+        assert 0 <= share - torch.tensor(chance).item() < 2**-16
