@@ -7,6 +7,8 @@ import torch
 
 import crbm
 
+torch.set_num_threads(1)  # tests run side by side, and their models are tiny
+
 N_CASES, N_INPUTS, N_VISIBLE, N_HIDDEN = 3, 3, 5, 4
 
 

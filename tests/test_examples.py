@@ -20,9 +20,9 @@ def test_a_model_of_ones_own_is_learned_by_two_rules():
 
 
 def test_a_small_cd_loss_promises_nothing_about_predictions():
-    results = load("why_not_cd").main(n_epochs=60)
+    results = load("why_not_cd").main(n_epochs=40)
     for name, (loss, error) in results.items():
-        assert abs(loss[-1]) < 0.1 * max(map(abs, loss)), name
+        assert abs(loss[-1]) < 0.2 * max(map(abs, loss)), name
         if name == "CD-PercLoss":
             assert error < 0.01
         else:  # always guessing one picture is wrong in half of the pixels that differ

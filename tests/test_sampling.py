@@ -82,6 +82,16 @@ def test_arguments_are_left_alone(draw):
     assert set(samples.unique().tolist()) <= {0.0, 1.0}
 
 
+def test_samples_carry_no_gradient():
+    logits = torch.zeros(4, requires_grad=True)
+    for samples in (
+        sampling.from_logits(logits),
+        sampling.bernoulli(logits.sigmoid()),
+        sampling.fair_coins(logits),
+    ):
+        assert not samples.requires_grad
+
+
 def test_samples_repeat_whatever_the_number_of_threads(draw):
     p = torch.rand(300, 257, generator=seeded(1))
     n_threads = torch.get_num_threads()

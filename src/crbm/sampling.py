@@ -45,21 +45,21 @@ def bernoulli(
 
     Probabilities 0 and 1 are certain, so clamped units stay where they are.
     """
-    return _consume(probabilities.clone(), generator)
+    return _consume(probabilities.detach().clone(), generator)
 
 
 def from_logits(
     logits: Float[Tensor, "*shape"], generator: Generator | None = None
 ) -> Float[Tensor, "*shape"]:
     """Independent samples that are 1 with the given log-odds."""
-    return _consume(logits.sigmoid(), generator)
+    return _consume(logits.detach().sigmoid(), generator)
 
 
 def fair_coins(
     like: Float[Tensor, "*shape"], generator: Generator | None = None
 ) -> Float[Tensor, "*shape"]:
     """Samples that are 1 with probability a half, in the shape of `like`."""
-    return _consume(torch.full_like(like, 0.5), generator)
+    return _consume(torch.full_like(like.detach(), 0.5), generator)
 
 
 def _consume(p: Tensor, generator: Generator | None) -> Tensor:

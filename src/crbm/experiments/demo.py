@@ -36,7 +36,7 @@ RULES: dict[str, tuple[Objective, int]] = {
 def run(
     folder: Path, *, n_epochs: int = 150, seed: int = 0
 ) -> dict[str, dict[str, float]]:
-    """Train each rule on the small digits that scikit-learn ships, and show the errors."""
+    """Train each rule on the small digits of scikit-learn, and show the errors."""
     generator = torch.Generator().manual_seed(seed)
     train, test = occluded_digits(generator)
     assert test.u is not None

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +19,13 @@ from crbm.objectives import Objective
 from crbm.training.descent import Descent, OptimizerFactory, descent
 from crbm.training.early_stopping import BestWeights, PredictionError, copied
 from crbm.training.history import Epoch, History
+from crbm.training.threads import suited_threads
 from crbm.types import Batch
+
+DIVERGED = (
+    "The loss was no longer finite in epoch {place}; training stopped and kept the "
+    "weights of the epoch before. Lower `learning_rate`."
+)
 
 
 def fit(
@@ -35,6 +42,7 @@ def fit(
     l2: float = 0.0,
     patience: int | None = None,
     callback: Callable[[int, Epoch], None] | None = None,
+    n_threads: int | None = None,
 ) -> History:
     """Train a model in place by mini-batches and tell what happened.
 
@@ -62,6 +70,9 @@ def fit(
         Epochs without a new lowest validation error before stopping early.
     callback
         Called after each epoch with its place and record.
+    n_threads
+        Threads to compute with; chosen by the size of an update unless given. The
+        process's own setting is put back afterwards.
 
     Examples
     --------
@@ -80,15 +91,35 @@ def fit(
     if isinstance(validation, Batch):
         validation = PredictionError(validation)
     update = descent(model, optimizer, learning_rate, l2)
+    with suited_threads(model, batch_size, n_threads):
+        return _epochs(
+            model,
+            partial(run_epoch, model, objective, data, update, batch_size, generator),
+            n_epochs,
+            validation,
+            patience,
+            callback,
+        )
+
+
+def _epochs(
+    model: EnergyModel,
+    run_one: Callable[[], float],
+    n_epochs: int,
+    validation: Callable[[EnergyModel], float] | None,
+    patience: int | None,
+    callback: Callable[[int, Epoch], None] | None,
+) -> History:
+    """Epoch after epoch until one of the reasons to stop."""
     history, best = History(), BestWeights(patience)
     last_good = copied(model)
     for place in range(n_epochs):
         began = time.perf_counter()
-        loss = run_epoch(model, objective, data, update, batch_size, generator)
+        loss = run_one()
         if not math.isfinite(loss):
             model.load_state_dict(last_good)
             history.stopped = "diverged"
-            warnings.warn(_diverged(place, learning_rate), ConvergenceWarning, 2)
+            warnings.warn(DIVERGED.format(place=place), ConvergenceWarning, 3)
             break
         last_good = copied(model)
         error = None if validation is None else validation(model)
@@ -168,10 +199,3 @@ def check_cases(model: EnergyModel, data: Batch) -> None:
             checks.columns("u", data.u, n_inputs, "input")
         checks.same_kind("u", data.u, parameter)
         checks.finite("u", data.u)
-
-
-def _diverged(place: int, learning_rate: float) -> str:
-    return (
-        f"The loss was no longer finite in epoch {place}; training stopped and kept "
-        f"the weights of the epoch before. Lower `learning_rate` ({learning_rate})."
-    )
