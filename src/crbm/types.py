@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -56,6 +56,24 @@ class Batch(NamedTuple):
             rows(self.ids),
             rows(self.weight),
         )
+
+
+@runtime_checkable
+class Cases(Protocol):
+    """Anything that mini-batches can be drawn from; a `Batch` is one itself."""
+
+    u: Tensor | None
+    v: Tensor
+    weight: Tensor | None
+
+    @property
+    def n_cases(self) -> int:
+        """The number of cases."""
+        ...
+
+    def select(self, cases: Int[Tensor, " chosen"] | slice) -> Batch:
+        """The chosen cases as a batch."""
+        ...
 
 
 class ChainState(NamedTuple):

@@ -132,17 +132,26 @@ def test_case_weights_count_cases_more_than_once():
         objectives.ExactLikelihood(),
         data=doubled,
         batch_size=12,
-        learning_rate=0.12,
         **options,
     )
     weighted, _ = trained(
         objectives.ExactLikelihood(),
         data=data._replace(weight=weight),
         batch_size=8,
-        learning_rate=0.08,  # the mean is over 8 cases here and over 12 there
         **options,
     )
     assert_close(weighted.weight_vh, repeated.weight_vh, rtol=1e-4, atol=1e-6)
+
+
+def test_augmentation_changes_what_is_learned_from():
+    data = copied_patterns(64)
+
+    def blind(batch, generator):
+        return batch._replace(u=torch.zeros_like(batch.u))
+
+    model, _ = trained(objectives.ExactLikelihood(), data=data, augment=blind)
+    assert torch.equal(model.weight_uv, new_model().weight_uv)
+    assert not torch.equal(model.weight_vh, new_model().weight_vh)
 
 
 def test_early_stopping_restores_the_best_weights():

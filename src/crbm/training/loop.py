@@ -20,7 +20,7 @@ from crbm.training.descent import Descent, OptimizerFactory, descent
 from crbm.training.early_stopping import BestWeights, PredictionError, copied
 from crbm.training.history import Epoch, History
 from crbm.training.threads import suited_threads
-from crbm.types import Batch
+from crbm.types import Batch, Cases
 
 DIVERGED = (
     "The loss was no longer finite in epoch {place}; training stopped and kept the "
@@ -31,13 +31,14 @@ DIVERGED = (
 def fit(
     model: EnergyModel,
     objective: Objective,
-    data: Batch,
+    data: Cases,
     *,
     n_epochs: int = 128,
     batch_size: int = 128,
     learning_rate: float = 2**-2,
     generator: Generator | None = None,
     validation: Batch | Callable[[EnergyModel], float] | None = None,
+    augment: Callable[[Batch, Generator | None], Batch] | None = None,
     optimizer: Optimizer | OptimizerFactory | None = None,
     l2: float = 0.0,
     patience: int | None = None,
@@ -61,6 +62,8 @@ def fit(
     validation
         Held-out cases, whose prediction error is measured after each epoch, or a
         function from the model to an error. The weights at its lowest are restored.
+    augment
+        Changes each mini-batch before it is learned from, e.g. with fresh noise.
     optimizer
         An optimiser of torch.optim, or a class of them to build with `learning_rate`;
         plain SGD unless given.
@@ -94,7 +97,16 @@ def fit(
     with suited_threads(model, batch_size, n_threads):
         return _epochs(
             model,
-            partial(run_epoch, model, objective, data, update, batch_size, generator),
+            partial(
+                run_epoch,
+                model,
+                objective,
+                data,
+                update,
+                batch_size=batch_size,
+                augment=augment,
+                generator=generator,
+            ),
             n_epochs,
             validation,
             patience,
@@ -141,25 +153,36 @@ def _epochs(
 def run_epoch(
     model: EnergyModel,
     objective: Objective,
-    data: Batch,
+    data: Cases,
     update: Descent,
+    *,
     batch_size: int,
-    generator: Generator | None,
+    augment: Callable[[Batch, Generator | None], Batch] | None = None,
+    generator: Generator | None = None,
 ) -> float:
     """One pass over the data in random order; the mean loss."""
     total = torch.zeros((), dtype=torch.float64, device=data.v.device)
     for batch in shuffled(data, batch_size, generator):
+        if augment is not None:
+            batch = augment(batch, generator)
         contrast = objective(model.absorb(batch.u), batch, generator)
         if batch.weight is not None:
             contrast = contrast.weighted(batch.weight)
-        update(batch.u, contrast, 1 / batch.n_cases)
+        update(batch.u, contrast, 1 / _total_weight(batch))
         if contrast.loss is not None:
             total += contrast.loss.sum()
     return float(total) / data.n_cases
 
 
+def _total_weight(batch: Batch) -> float:
+    """What the sum over a batch is divided by to make a mean."""
+    if batch.weight is None:
+        return float(batch.n_cases)
+    return max(float(batch.weight.sum()), torch.finfo(torch.float32).tiny)
+
+
 def shuffled(
-    data: Batch, batch_size: int, generator: Generator | None
+    data: Cases, batch_size: int, generator: Generator | None
 ) -> Iterator[Batch]:
     """Mini-batches in random order; the last may be smaller."""
     order = torch.randperm(data.n_cases, generator=generator)
@@ -169,7 +192,7 @@ def shuffled(
 
 def _check(
     model: EnergyModel,
-    data: Batch,
+    data: Cases,
     n_epochs: int,
     batch_size: int,
     learning_rate: float,
@@ -184,7 +207,7 @@ def _check(
     check_cases(model, data)
 
 
-def check_cases(model: EnergyModel, data: Batch) -> None:
+def check_cases(model: EnergyModel, data: Cases) -> None:
     """Refuse training cases that the model cannot learn from, before any update."""
     parameter: Tensor = next(model.parameters())
     checks.columns("v", data.v, model.n_visible, "output")
