@@ -15,10 +15,11 @@ LAYERS = (
     ("checks", "types", "sampling", "energies"),
     ("models", "inference", "hashing"),
     ("objectives",),
-    ("training", "metrics"),
-    ("estimators", "persistence", "datasets"),
+    ("training", "metrics", "persistence"),
+    ("estimators", "datasets"),
     ("experiments",),
-    ("cli", "web", "__main__"),
+    ("cli", "web"),
+    ("__main__",),
 )
 VOCABULARY = LAYERS[0]
 DEPTH = {part: depth for depth, row in enumerate(LAYERS) for part in row}

@@ -1,0 +1,16 @@
+"""Spectral hashing of inputs, and the candidate outputs V(u) found by it."""
+
+from crbm.hashing.candidates import Candidates, CandidateSets
+from crbm.hashing.index import CodeIndex
+from crbm.hashing.ragged import CandidateIds, Groups, Ragged
+from crbm.hashing.spectral import SpectralHash
+
+__all__ = [
+    "CandidateIds",
+    "CandidateSets",
+    "Candidates",
+    "CodeIndex",
+    "Groups",
+    "Ragged",
+    "SpectralHash",
+]

@@ -1,0 +1,191 @@
+"""The candidate outputs V(u): those seen in training near an input."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, no_type_check
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int, Int64
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from crbm import checks
+from crbm.hashing import outputs
+from crbm.hashing.arrays import Matrix, as_matrix
+from crbm.hashing.codes import pack
+from crbm.hashing.index import CodeIndex
+from crbm.hashing.ragged import CandidateIds, Groups, Ragged
+from crbm.hashing.spectral import SpectralHash
+
+
+class Candidates(NamedTuple):
+    """The outputs V(u) of each case, padded to the largest set.
+
+    Parameters
+    ----------
+    candidates
+        The outputs themselves; padding repeats an output that may not be in the set.
+    mask
+        True where a candidate is real and not padding.
+    """
+
+    candidates: Float[Tensor, "cases candidates labels"]
+    mask: Bool[Tensor, "cases candidates"]
+
+
+class CandidateSets(BaseEstimator):  # type: ignore[misc]
+    """For each input the outputs of training inputs whose codes are near its own.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes; fewer bits make larger sets.
+    radius
+        Hamming distance up to which codes count as near. Where there is none that
+        near, the nearest ones count, so that no set is empty. None stands for all
+        outputs seen in training, the same for every input. It may be changed without
+        fitting again.
+
+    Attributes
+    ----------
+    table_
+        The distinct outputs in lexicographic order, (n_outputs, n_labels), float32.
+    hash_
+        The fitted `SpectralHash` of the inputs.
+    index_
+        The `CodeIndex` from codes to rows of the table.
+
+    Notes
+    -----
+    V(u) of [1]_, Section 6.1 and Eq. 15; with `radius=None` the V of Eq. 14. A row of
+    V with NaN, a label that is not known, is no output that could be proposed and
+    is left out of the table; its input still counts for the hash.
+
+    Examples
+    --------
+    >>> U = np.array([[0.0], [0.1], [0.9], [1.0]])
+    >>> V = np.array([[1, 0], [1, 0], [0, 1], [1, 1]])
+    >>> sets = CandidateSets(n_bits=1, radius=0).fit(U, V)
+    >>> sets.table_.tolist()
+    [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> sets.candidates(np.array([[0.8]])).candidates.tolist()
+    [[[0.0, 1.0], [1.0, 1.0]]]
+    """
+
+    n_bits: int
+    radius: int | None
+
+    @no_type_check  # scikit-learn has wrong parameters stored here and refused in `fit`
+    def __init__(self, n_bits: int = 7, radius: int | None = 1) -> None:
+        self.n_bits = n_bits
+        self.radius = radius
+
+    def fit(self, U: Any, V: Any) -> CandidateSets:
+        """Learn the hash of the inputs U and index the outputs V by it.
+
+        U and V have one row per case; NumPy arrays, SciPy matrices or tensors.
+        """
+        self._check_radius()
+        rows = outputs.pack_rows(as_matrix("V", V))
+        _check_any_complete(rows, "propose")
+        hashing = SpectralHash(self.n_bits).fit(U)
+        codes = pack(hashing.encode(U))
+        _check_same_length(len(codes), len(rows.keys))
+        table, ids = outputs.distinct(rows)
+        self.hash_ = hashing
+        self.index_ = CodeIndex.build(codes[rows.complete], ids, self.n_bits)
+        self.table_ = torch.from_numpy(table).float()
+        return self
+
+    def candidates(self, U: Any) -> Candidates:
+        """The outputs V(u) of each row of U.
+
+        The tensor holds every set in full; `ids` says the same in far less memory.
+        """
+        ids, mask = self.ids(U)
+        if self.radius is None:
+            return Candidates(self.table_.expand(len(ids), -1, -1), mask)
+        return Candidates(self.table_[ids], mask)
+
+    def ids(self, U: Any) -> CandidateIds:
+        """V(u) of each row of U as rows of `table_`.
+
+        With `radius=None` both tensors are expanded views of one row.
+        """
+        return self.groups(U).padded()
+
+    def ragged(self, U: Any) -> Ragged:
+        """V(u) of each row of U as rows of `table_`, without padding."""
+        return self.groups(U).ragged()
+
+    def groups(self, U: Any) -> Groups:
+        """V(u) of each row of U as rows of `table_`, one set per distinct code.
+
+        The form to keep for a whole data set, for short codes are shared by many
+        cases: `groups.select(cases).padded()` makes the tensors of a batch.
+        """
+        check_is_fitted(self)
+        self._check_radius()
+        codes = pack(self.hash_.encode(U))
+        if self.radius is not None:
+            return self.index_.groups(codes, radius=self.radius)
+        n_outputs = len(self.table_)
+        every = Ragged(np.array([0, n_outputs]), np.arange(n_outputs, dtype=np.int32))
+        return Groups(np.zeros(len(codes), dtype=np.int64), every)
+
+    def sizes(self, U: Any) -> Int[np.ndarray, " cases"]:
+        """How many outputs V(u) has, for each row of U."""
+        return self.groups(U).sizes
+
+    def recall(self, U: Any, V: Any) -> float:
+        """The share of cases whose true output is in V(u).
+
+        Cases with a label that is not known (NaN) do not count.
+        """
+        groups, V = self.groups(U), as_matrix("V", V)
+        _check_same_length(len(groups.which), V.shape[0])
+        rows = self._rows(V)
+        _check_any_complete(rows, "judge")
+        return float(groups.contains(self._located(rows))[rows.complete].mean())
+
+    def locate(self, V: Any) -> Int64[np.ndarray, " cases"]:
+        """The row of `table_` that each row of V equals; -1 where there is none.
+
+        A row with a label that is not known (NaN) equals none.
+        """
+        check_is_fitted(self)
+        return self._located(self._rows(as_matrix("V", V)))
+
+    def _rows(self, V: Matrix) -> outputs.PackedRows:
+        n_labels = self.table_.shape[1]
+        if V.shape[1] != n_labels:
+            raise ValueError(
+                f"`V` must have {n_labels} columns, one per label seen in fitting; got "
+                f"shape {V.shape}."
+            )
+        return outputs.pack_rows(V)
+
+    def _located(self, rows: outputs.PackedRows) -> Int64[np.ndarray, " cases"]:
+        return outputs.locate(rows, outputs.pack_rows(self.table_.numpy()))
+
+    def _check_radius(self) -> None:
+        if self.radius is not None:
+            checks.whole_number("radius", self.radius, at_least=0)
+
+
+def _check_same_length(n_inputs: int, n_outputs: int) -> None:
+    if n_inputs != n_outputs:
+        raise ValueError(
+            f"`U` and `V` must have one row per case each; `U` has {n_inputs} and `V` "
+            f"has {n_outputs}."
+        )
+
+
+def _check_any_complete(rows: outputs.PackedRows, purpose: str) -> None:
+    if not rows.complete.any():
+        raise ValueError(
+            f"`V` must have at least one row without NaN to {purpose}; each of its "
+            f"{len(rows.complete)} rows lacks a label."
+        )

@@ -1,0 +1,191 @@
+"""The map from codes to the outputs seen under them, asked by Hamming distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Int, UInt64
+from scipy import sparse
+
+from crbm import checks
+from crbm.hashing import codes as binary
+from crbm.hashing.ragged import Groups, Ragged, stack
+
+# Entries of the largest temporary array: small enough to stay in a core's cache.
+BLOCK = 2**16
+# One look-up costs about as much as comparing with this many stored codes.
+LOOK_UP_COST = 2
+# 2^64 over the golden ratio, the multiplier of Fibonacci hashing.
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+Pairs = tuple[Int[np.ndarray, " found"], Int[np.ndarray, " found"]]
+
+
+@dataclass(frozen=True, eq=False)
+class CodeIndex:
+    """Distinct codes with, under each, the distinct outputs of its training cases.
+
+    Made once with `build`; the arrays are never changed.
+
+    Parameters
+    ----------
+    codes
+        Distinct packed codes, ascending.
+    outputs
+        Row i holds the ids of the outputs under `codes[i]`, ascending.
+    n_bits
+        Length of a code.
+
+    Notes
+    -----
+    The hash map of [1]_, Section 6.1: keys are codes of inputs, values are outputs.
+
+    Examples
+    --------
+    >>> index = CodeIndex.build(
+    ...     np.array([0b000, 0b001, 0b111], dtype=np.uint64), np.array([5, 5, 2]), 3
+    ... )
+    >>> near = index.search(np.array([0b000, 0b110], dtype=np.uint64), radius=1)
+    >>> [near.ids[a:b].tolist() for a, b in zip(near.indptr, near.indptr[1:])]
+    [[5], [2]]
+    """
+
+    codes: UInt64[np.ndarray, " codes"]
+    outputs: Ragged
+    n_bits: int
+
+    @classmethod
+    def build(
+        cls,
+        codes: UInt64[np.ndarray, " cases"],
+        ids: Int[np.ndarray, " cases"],
+        n_bits: int,
+    ) -> CodeIndex:
+        """The index of training cases with these codes and these outputs."""
+        if len(codes) == 0:
+            raise ValueError("An index needs at least one case; got none.")
+        order = np.lexsort((ids, codes))
+        codes, ids = codes[order], ids[order]
+        changed = (codes[1:] != codes[:-1]) | (ids[1:] != ids[:-1])
+        new = np.concatenate([[True], changed])
+        distinct, starts = np.unique(codes[new], return_index=True)
+        ends = np.append(starts, new.sum()).astype(np.int64)
+        return cls(distinct, Ragged(ends, ids[new].astype(np.int32)), n_bits)
+
+    def search(self, queries: UInt64[np.ndarray, " queries"], *, radius: int) -> Ragged:
+        """The outputs under all codes within `radius` of each query, without repeats.
+
+        A query with no stored code that near is given those at the least distance at
+        which there are any, so that no answer is empty. Ids ascend in each row.
+        """
+        return self.groups(queries, radius=radius).ragged()
+
+    def groups(self, queries: UInt64[np.ndarray, " queries"], *, radius: int) -> Groups:
+        """What `search` finds, with one set for all queries that are equal."""
+        checks.whole_number("radius", radius, at_least=0)
+        distinct, which = np.unique(queries, return_inverse=True)
+        radius = min(radius, self.n_bits)
+        width = min(binary.ball_size(self.n_bits, radius), len(self.codes))
+        found = [
+            self._merged(distinct[block], radius)
+            for block in _blocks(len(distinct), width, size=16 * BLOCK)
+        ]
+        return Groups(which, stack(found))
+
+    def _merged(self, queries: UInt64[np.ndarray, " queries"], radius: int) -> Ragged:
+        rows, columns = self._neighbours(queries, radius)
+        shape = (len(queries), len(self.codes))
+        near = sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape)
+        # A product of truth values unites the sets: no output comes twice.
+        union = near.tocsr() @ self._under_code
+        union.sort_indices()
+        return Ragged(union.indptr.astype(np.int64), union.indices.astype(np.int32))
+
+    @cached_property
+    def _under_code(self) -> sparse.csr_array:
+        ids, ends = self.outputs.ids, self.outputs.indptr
+        shape = (len(self.codes), int(ids.max()) + 1)
+        return sparse.csr_array((np.ones(len(ids), bool), ids, ends), shape)
+
+    def _neighbours(
+        self, queries: UInt64[np.ndarray, " queries"], radius: int
+    ) -> Pairs:
+        """Pairs of a query and a stored code near it: a ball, then rings around it."""
+        parts, distance = [], radius
+        n_masks = binary.ball_size(self.n_bits, radius)
+        pending = np.arange(len(queries))
+        while len(pending):
+            if LOOK_UP_COST * n_masks > len(self.codes):
+                parts.append(self._compared(queries, pending, radius))
+                break
+            grow = binary.ball if distance == radius else binary.ring
+            masks = grow(self.n_bits, distance)
+            parts.append(self._looked_up(queries, pending, masks))
+            pending = np.setdiff1d(pending, parts[-1][0])
+            distance += 1
+            n_masks = binary.ring_size(self.n_bits, distance)
+        rows, columns = zip(*parts, strict=True)
+        return np.concatenate(rows), np.concatenate(columns)
+
+    def _looked_up(
+        self,
+        queries: UInt64[np.ndarray, " queries"],
+        pending: Int[np.ndarray, " pending"],
+        masks: UInt64[np.ndarray, " masks"],
+    ) -> Pairs:
+        """The stored codes among those that the masks turn each query into."""
+        rows, columns = [], []
+        for block in _blocks(len(pending), len(masks), size=BLOCK):
+            keys = (queries[pending[block], None] ^ masks).ravel()
+            maybe = np.flatnonzero(self._sieve.take(_bucket(keys, self._sieve)))
+            position = np.searchsorted(self.codes, keys[maybe])
+            position = np.minimum(position, len(self.codes) - 1)
+            hit = self.codes[position] == keys[maybe]
+            rows.append(pending[block][maybe[hit] // len(masks)])
+            columns.append(position[hit])
+        return np.concatenate(rows), np.concatenate(columns)
+
+    def _compared(
+        self,
+        queries: UInt64[np.ndarray, " queries"],
+        pending: Int[np.ndarray, " pending"],
+        radius: int,
+    ) -> Pairs:
+        """The stored codes within `radius` or nearest, by distance to all of them."""
+        rows, columns = [], []
+        for block in _blocks(len(pending), len(self.codes), size=BLOCK):
+            apart = np.bitwise_count(queries[pending[block], None] ^ self.codes)
+            limit = np.maximum(apart.min(1, keepdims=True), radius)
+            row, column = np.nonzero(apart <= limit)
+            rows.append(pending[block][row])
+            columns.append(column)
+        return np.concatenate(rows), np.concatenate(columns)
+
+    @cached_property
+    def _sieve(self) -> Bool[np.ndarray, " buckets"]:
+        """True in the buckets of stored codes: most other codes fall elsewhere.
+
+        Looking here first spares nearly all binary searches, which cost far more.
+        """
+        n_buckets = 2 ** (len(self.codes).bit_length() + 5)
+        sieve = np.zeros(n_buckets, dtype=bool)
+        sieve[_bucket(self.codes, sieve)] = True
+        return sieve
+
+
+def _bucket(
+    codes: UInt64[np.ndarray, " n"], sieve: Bool[np.ndarray, " buckets"]
+) -> Int[np.ndarray, " n"]:
+    spread = codes * SPREAD
+    spread >>= np.uint64(65 - len(sieve).bit_length())
+    return spread.view(np.int64)
+
+
+def _blocks(n_rows: int, width: int, *, size: int) -> Iterator[slice]:
+    """Slices of rows that keep an array of `width` columns below `size` entries."""
+    step = max(1, size // width)
+    for start in range(0, n_rows, step):
+        yield slice(start, start + step)

@@ -1,0 +1,112 @@
+"""Distinct outputs: rows of 0/1 found by their packed bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int64, Shaped, UInt8
+
+from crbm.hashing.arrays import Matrix
+
+# Entries of V that are made dense at once.
+BLOCK = 2**22
+
+
+class PackedRows(NamedTuple):
+    """Rows of an output matrix as bytes that sort like the rows themselves.
+
+    Parameters
+    ----------
+    keys
+        One opaque value of `n_labels / 8` bytes per row.
+    complete
+        False where a label of the row is not known; the key then means nothing.
+    n_labels
+        Number of columns of the matrix.
+    """
+
+    keys: Shaped[np.ndarray, " cases"]
+    complete: Bool[np.ndarray, " cases"]
+    n_labels: int
+
+
+def pack_rows(values: Matrix, *, name: str = "V") -> PackedRows:
+    """The rows as keys; refuses values other than 0, 1 and NaN.
+
+    Examples
+    --------
+    >>> rows = pack_rows(np.array([[1, 0], [0, 1], [1, 0]]))
+    >>> bool(rows.keys[0] == rows.keys[2]), bool(rows.keys[0] == rows.keys[1])
+    (True, False)
+    """
+    n_cases, n_labels = values.shape
+    if n_cases == 0 or n_labels == 0:
+        raise ValueError(
+            f"`{name}` must have at least one row and one column; got shape "
+            f"{(n_cases, n_labels)}."
+        )
+    packed, complete = [], []
+    step = max(1, BLOCK // n_labels)
+    for start in range(0, n_cases, step):
+        block = _dense(values[start : start + step])
+        unknown = _check_binary(name, block, start)
+        packed.append(np.packbits(block == 1, axis=1))
+        complete.append(~unknown.any(1))
+    return PackedRows(_keys(np.concatenate(packed)), np.concatenate(complete), n_labels)
+
+
+def distinct(
+    rows: PackedRows,
+) -> tuple[UInt8[np.ndarray, "outputs labels"], Int64[np.ndarray, " known"]]:
+    """The distinct complete rows in lexicographic order, and which each one is.
+
+    Examples
+    --------
+    >>> table, ids = distinct(pack_rows(np.array([[1, 0], [0, 1], [1, 0]])))
+    >>> table.tolist(), ids.tolist()
+    ([[0, 1], [1, 0]], [1, 0, 1])
+    """
+    keys, ids = np.unique(rows.keys[rows.complete], return_inverse=True)
+    packed = keys.view(np.uint8).reshape(len(keys), -1)
+    return np.unpackbits(packed, axis=1, count=rows.n_labels), ids
+
+
+def locate(rows: PackedRows, table: PackedRows) -> Int64[np.ndarray, " cases"]:
+    """The row of a sorted `table` that each row equals; -1 where there is none.
+
+    Examples
+    --------
+    >>> table = pack_rows(np.array([[0, 1], [1, 0]]))
+    >>> locate(pack_rows(np.array([[1, 0], [1, 1], [0, 1]])), table).tolist()
+    [1, -1, 0]
+    """
+    position = np.searchsorted(table.keys, rows.keys)
+    position = np.minimum(position, len(table.keys) - 1)
+    same = (table.keys[position] == rows.keys) & rows.complete
+    return np.where(same, position, -1).astype(np.int64)
+
+
+def _keys(packed: UInt8[np.ndarray, "cases bytes"]) -> Shaped[np.ndarray, " cases"]:
+    whole_row = np.dtype((np.void, packed.shape[1]))
+    return np.ascontiguousarray(packed).view(whole_row)[:, 0]
+
+
+def _check_binary(
+    name: str, block: np.ndarray, first_row: int
+) -> Bool[np.ndarray, "cases labels"]:
+    """Where NaN stands; refuses all but 0, 1 and NaN."""
+    unknown = np.isnan(block)
+    bad = ~((block == 0) | (block == 1) | unknown)
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        raise ValueError(
+            f"`{name}` must hold 0, 1 or NaN (unknown); row {first_row + row}, column "
+            f"{column} holds {block[row, column]}. Binarise it first, e.g. with "
+            "MultiLabelBinarizer."
+        )
+    return unknown
+
+
+def _dense(block: Matrix) -> np.ndarray:
+    return block if isinstance(block, np.ndarray) else block.toarray()
