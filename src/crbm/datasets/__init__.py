@@ -1,0 +1,29 @@
+"""Data sets by name, users' own files, noise, folds and scaling."""
+
+from crbm.datasets.dataset import Dataset
+from crbm.datasets.loaders import binarise, denoising
+from crbm.datasets.loading import fetch, load
+from crbm.datasets.locate import DataNotFoundError
+from crbm.datasets.noise import flip_pixels, occlude
+from crbm.datasets.reading import read, write
+from crbm.datasets.registry import describe, names
+from crbm.datasets.splits import Fold, folds
+from crbm.datasets.transforms import pipeline
+
+__all__ = [
+    "DataNotFoundError",
+    "Dataset",
+    "Fold",
+    "binarise",
+    "denoising",
+    "describe",
+    "fetch",
+    "flip_pixels",
+    "folds",
+    "load",
+    "names",
+    "occlude",
+    "pipeline",
+    "read",
+    "write",
+]

@@ -1,0 +1,173 @@
+"""The record that every loader and reader returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, issparse
+
+Array: TypeAlias = npt.NDArray[Any]
+if TYPE_CHECKING:
+    Matrix: TypeAlias = Any  # scipy ships no types; the union would only be in the way
+else:
+    Matrix = Array | csr_array
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Dataset:
+    """Inputs, binary outputs and what is known about them.
+
+    Parameters
+    ----------
+    X
+        Inputs (n_rows, n_features), float32, or uint8 for images; CSR where the
+        source is sparse.
+    Y
+        Outputs (n_rows, n_labels) of 0 and 1 as uint8; CSR where dense would be
+        large.
+    name
+        Name in the registry, or the file's name.
+    feature_names, label_names
+        One per column; numbered names are made where the source has none.
+    splits
+        Official parts, such as ``{"train": rows, "test": rows}``; empty if none.
+    groups
+        One value per row; rows of one group belong on one side of a split.
+    input_shape, output_shape
+        Shape of one row as an image, where it is one.
+    licence, citation, source
+        As the publishers state them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = Dataset(X=np.eye(3, dtype=np.float32), Y=np.eye(3, 2, dtype=np.uint8))
+    >>> data
+    Dataset(name='', X=(3, 3) dense, Y=(3, 2) dense, splits=[])
+    >>> data.label_names
+    ('y0', 'y1')
+    >>> round(data.cardinality, 2), data.n_label_sets
+    (0.67, 3)
+    """
+
+    X: Matrix
+    Y: Matrix
+    name: str = ""
+    feature_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+    splits: Mapping[str, Array] = field(default_factory=dict)
+    groups: Array | None = None
+    input_shape: tuple[int, ...] | None = None
+    output_shape: tuple[int, ...] | None = None
+    licence: str = ""
+    citation: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.feature_names:
+            self._set("feature_names", _numbered("x", self.X.shape[1]))
+        if not self.label_names:
+            self._set("label_names", _numbered("y", self.Y.shape[1]))
+        if issparse(self.Y):
+            self._set("Y", _canonical(self.Y))
+        _check_sizes(self)
+        _check_values(self.X, self.Y)
+
+    def _set(self, attribute: str, value: object) -> None:
+        object.__setattr__(self, attribute, value)  # the only way in while frozen
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset(name={self.name!r}, X={_summary(self.X)}, "
+            f"Y={_summary(self.Y)}, splits={list(self.splits)})"
+        )
+
+    def part(self, name: str) -> tuple[Matrix, Matrix]:
+        """Inputs and outputs of the official split `name`."""
+        if name not in self.splits:
+            known = ", ".join(f"`{split}`" for split in self.splits) or "no split"
+            raise ValueError(
+                f"Data set `{self.name}` has {known}, not `{name}`. "
+                "Use `crbm.datasets.folds` to make your own."
+            )
+        rows = self.splits[name]
+        return self.X[rows], self.Y[rows]
+
+    @property
+    def cardinality(self) -> float:
+        """Mean number of labels of a row."""
+        return float(self.Y.sum() / len(self))
+
+    @property
+    def n_label_sets(self) -> int:
+        """Number of distinct rows of `Y`."""
+        if issparse(self.Y):
+            bounds = self.Y.indptr[1:-1]
+            return len({row.tobytes() for row in np.split(self.Y.indices, bounds)})
+        packed = np.packbits(np.asarray(self.Y, dtype=np.uint8), axis=1)
+        return len({row.tobytes() for row in packed})
+
+
+def _numbered(prefix: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{prefix}{i}" for i in range(count))
+
+
+def _canonical(matrix: csr_array) -> csr_array:
+    """Sorted, without repeats or stored zeros: equal rows are equal indices."""
+    matrix = csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _summary(matrix: Matrix) -> str:
+    return f"{tuple(matrix.shape)} {'sparse' if issparse(matrix) else 'dense'}"
+
+
+def _check_sizes(data: Dataset) -> None:
+    n_rows = data.X.shape[0]
+    counts = {"`Y`": data.Y.shape[0]}
+    if data.groups is not None:
+        counts["`groups`"] = len(data.groups)
+    for what, count in counts.items():
+        if count != n_rows:
+            raise ValueError(f"{what} has {count} rows and `X` has {n_rows}.")
+    _check_names("feature_names", data.feature_names, data.X.shape[1])
+    _check_names("label_names", data.label_names, data.Y.shape[1])
+    for name, rows in data.splits.items():
+        if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
+            raise ValueError(
+                f"Split `{name}` names row {rows.max()}; there are {n_rows} rows."
+            )
+
+
+def _check_names(what: str, names: Sequence[str], count: int) -> None:
+    if len(names) != count:
+        raise ValueError(f"`{what}` has {len(names)} names for {count} columns.")
+    if len(set(names)) < count:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"`{what}` has `{twice}` twice; names must be distinct.")
+
+
+def _check_values(X: Matrix, Y: Matrix) -> None:
+    stored = X.data if issparse(X) else X
+    if stored.dtype.kind == "f" and not np.isfinite(stored).all():
+        raise ValueError("`X` holds NaN or infinity. Impute or drop those values.")
+    outputs = Y.data if issparse(Y) else Y
+    if outputs.dtype.kind not in "bui" or not _is_binary(outputs):
+        raise ValueError(
+            f"Labels must be 0 or 1 as integers; `Y` ({outputs.dtype}) holds "
+            f"{np.unique(outputs)[:5].tolist()}. Binarise it, e.g. with "
+            "MultiLabelBinarizer."
+        )
+
+
+def _is_binary(values: Array) -> bool:
+    return not values.size or bool(values.min() >= 0 and values.max() <= 1)

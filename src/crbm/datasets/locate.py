@@ -1,0 +1,145 @@
+"""Where a data set's files are: a given path, `CRBM_DATA`, the cache, the network."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pooch
+
+from crbm.datasets import embedded
+from crbm.datasets.download import DownloadError, download
+from crbm.datasets.registry import Entry, File
+
+VARIABLE = "CRBM_DATA"
+
+
+class DataNotFoundError(FileNotFoundError):
+    """The files of a data set are nowhere, and could not be downloaded."""
+
+
+def cache_folder() -> Path:
+    """The folder for downloads, as the operating system has it."""
+    return Path(pooch.os_cache("crbm"))
+
+
+def locate(
+    entry: Entry,
+    path: Path | str | None = None,
+    *,
+    fetch: bool = True,
+    verify: bool = True,
+    progress: bool = True,
+) -> list[Path]:
+    """The files of `entry`, in its order, downloaded if need be.
+
+    A package that carries the data comes after the cache and before the network.
+
+    Parameters
+    ----------
+    entry
+        The data set.
+    path
+        The folder to use, and then no other; by default `CRBM_DATA`, if set, and
+        the cache. A file may lie below it as in the registry, or directly in it.
+    fetch
+        Whether to download what is missing into the cache.
+    verify
+        Whether to check the checksums of files that are already here.
+    progress
+        Show a bar while downloading.
+    """
+    choices = [files for files in (entry.files, entry.instead) if files]
+    for files in choices:
+        found = [_find(file, path, verify) for file in files]
+        if all(found):
+            return [place for place in found if place]
+    inside = _inside(entry, path)
+    if inside:
+        return [inside]
+    if path is None and fetch:
+        for files in choices:
+            if all(file.urls for file in files):
+                return _download(entry, files, verify, progress)
+    raise DataNotFoundError(_advice(entry, path))
+
+
+def _inside(entry: Entry, path: Path | str | None) -> Path | None:
+    if entry.embedded is None or (path is not None and entry.files):
+        return None
+    place = embedded.find(entry.embedded)
+    if place is None and not entry.files:
+        raise DataNotFoundError(
+            f"Data set `{entry.name}` comes with `{entry.embedded}`, which is not "
+            "installed. Install it with `pip install crbm[data]`."
+        )
+    return place
+
+
+def _find(file: File, path: Path | str | None, verify: bool) -> Path | None:
+    for folder in _folders(path):
+        for place in (folder / file.path, folder / file.name):
+            if place.is_file() and _accept(file, place, verify):
+                return place
+    return None
+
+
+def _folders(path: Path | str | None) -> list[Path]:
+    if path is not None:
+        return [Path(path)]
+    chosen = os.environ.get(VARIABLE)
+    return [*([Path(chosen)] if chosen else []), cache_folder()]
+
+
+def _accept(file: File, place: Path, verify: bool) -> bool:
+    """A wrong file in the cache is fetched anew; anywhere else it is an error."""
+    if file.sha256 is None or not verify:
+        return True
+    if sha256(place) == file.sha256:
+        return True
+    if place.is_relative_to(cache_folder()):
+        return False
+    raise ValueError(
+        f"`{place}` does not have the checksum of `{file.name}` "
+        f"(sha256 {file.sha256}): it is damaged or another version. "
+        "Replace it, or pass `verify=False`."
+    )
+
+
+def sha256(path: Path) -> str:
+    """Checksum of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _download(
+    entry: Entry, files: tuple[File, ...], verify: bool, progress: bool
+) -> list[Path]:
+    places = []
+    for file in files:
+        place = _find(file, None, verify)
+        if place is None:
+            try:
+                place = download(file, cache_folder(), progress=progress)
+            except DownloadError as error:
+                raise DataNotFoundError(_advice(entry, None, str(error))) from error
+        places.append(place)
+    return places
+
+
+def _advice(entry: Entry, path: Path | str | None, reason: str = "") -> str:
+    """What is missing, where to get it and where to put it."""
+    folder = Path(path) if path is not None else cache_folder()
+    choices = [files for files in (entry.files, entry.instead) if files]
+    expected = " or ".join(
+        ", ".join(f"`{file.path}`" for file in files) for files in choices
+    )
+    urls = [url for file in (*entry.files, *entry.instead) for url in file.urls]
+    folders = dict.fromkeys(url.rsplit("/", 1)[0] + "/" for url in urls)
+    sources = " or ".join(dict.fromkeys([entry.page, *folders]))
+    why = f" {reason}" if reason else ""
+    return (
+        f"Data set `{entry.name}` was not found.{why} Get {expected} from {sources} "
+        f"and put them in `{folder}`, or set `{VARIABLE}` to a folder that has them."
+    )

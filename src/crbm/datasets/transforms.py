@@ -1,0 +1,128 @@
+"""Scaling of the inputs, learned on the training part only.
+
+Each pipeline is an ordinary scikit-learn one: fit it on the training rows, then
+transform all parts with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    Normalizer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+from crbm.datasets.dataset import Array
+
+KINDS = ("none", "standardise", "unit-norm", "robust", "log", "rank")
+
+
+def pipeline(kind: str, *, sparse: bool = False) -> Pipeline:
+    """The scaling named `kind`, not yet fitted.
+
+    Parameters
+    ----------
+    kind
+        ``"none"``; ``"standardise"``: mean 0, variance 1; ``"unit-norm"``: every
+        row of length 1; ``"robust"``: median 0, quartile range 1; ``"log"``: signed
+        log(1 + abs(x)), standardised, for scales that differ by powers of ten;
+        ``"rank"``: normal scores of the ranks, for any monotone distortion.
+        A constant column becomes 0.
+    sparse
+        Keep zeros zero, so that a sparse matrix stays sparse.
+
+    Examples
+    --------
+    >>> X = np.array([[1e13, 1.0], [-1e13, 1.0], [0.0, 1.0]])
+    >>> pipeline("log").fit(X).transform(X).round(2)
+    array([[ 1.22,  0.  ],
+           [-1.22,  0.  ],
+           [ 0.  ,  0.  ]])
+    """
+    scaler = StandardScaler(with_mean=not sparse)
+    steps: dict[str, tuple[Any, ...]] = {
+        "none": (FunctionTransformer(accept_sparse=True),),
+        "standardise": (scaler,),
+        "unit-norm": (Normalizer(),),
+        "robust": (RobustScaler(with_centering=not sparse),),
+        "log": (_signed_log(), scaler),
+        "rank": (RankTransformer(ignore_implicit_zeros=sparse), scaler),
+    }
+    if kind not in steps:
+        known = ", ".join(f"`{name}`" for name in KINDS)
+        raise ValueError(f"There is no scaling `{kind}`; use one of {known}.")
+    return make_pipeline(*steps[kind])
+
+
+class RankTransformer(QuantileTransformer):  # type: ignore[misc]
+    """Normal scores of the ranks, with no more quantiles than there are rows.
+
+    scikit-learn warns when asked for more, and a pipeline cannot know the number
+    of rows beforehand.
+    """
+
+    def __init__(
+        self,
+        n_quantiles: int = 1000,
+        *,
+        output_distribution: str = "normal",
+        ignore_implicit_zeros: bool = False,
+        subsample: int | None = 10_000,
+        random_state: int = 0,
+        copy: bool = True,
+    ) -> None:
+        super().__init__(
+            n_quantiles=n_quantiles,
+            output_distribution=output_distribution,
+            ignore_implicit_zeros=ignore_implicit_zeros,
+            subsample=subsample,
+            random_state=random_state,
+            copy=copy,
+        )
+
+    def fit(self, X: Any, y: Any = None) -> RankTransformer:
+        """Learn the quantiles of the training rows."""
+        asked: int = self.get_params()["n_quantiles"]
+        self.n_quantiles = min(asked, max(1, np.shape(X)[0]))
+        try:
+            super().fit(X, y)
+        finally:
+            self.n_quantiles = asked
+        return self
+
+
+def _signed_log() -> FunctionTransformer:
+    return FunctionTransformer(
+        signed_log, inverse_func=signed_exp, accept_sparse=True, check_inverse=False
+    )
+
+
+def signed_log(X: Any) -> Any:
+    """sign(x) log(1 + abs(x)); 0 stays 0, so sparse stays sparse.
+
+    Examples
+    --------
+    >>> signed_log(np.array([0.0, -1.0, 1e13])).round(3).tolist()
+    [0.0, -0.693, 29.934]
+    """
+    return _of_stored(X, lambda x: np.copysign(np.log1p(np.abs(x)), x))
+
+
+def signed_exp(X: Any) -> Any:
+    """The inverse of `signed_log`."""
+    return _of_stored(X, lambda x: np.copysign(np.expm1(np.abs(x)), x))
+
+
+def _of_stored(X: Any, function: Any) -> Any:
+    if not hasattr(X, "tocsr"):
+        return function(np.asarray(X))
+    result = X.tocsr(copy=True)
+    stored: Array = function(result.data)
+    result.data = stored
+    return result
