@@ -1,6 +1,13 @@
 """Structured output prediction with conditional restricted Boltzmann machines."""
 
-from crbm import inference, objectives, training, types
+from crbm import datasets, hashing, inference, metrics, objectives, training, types
+from crbm.estimators import (
+    CRBMClassifier,
+    CRFClassifier,
+    HashCRBMClassifier,
+    LogisticClassifier,
+    load,
+)
 from crbm.models import CRBM, CRF, RBM, EnergyModel
 
 __version__ = "0.1.0"
@@ -9,8 +16,16 @@ __all__ = [
     "CRBM",
     "CRF",
     "RBM",
+    "CRBMClassifier",
+    "CRFClassifier",
     "EnergyModel",
+    "HashCRBMClassifier",
+    "LogisticClassifier",
+    "datasets",
+    "hashing",
     "inference",
+    "load",
+    "metrics",
     "objectives",
     "training",
     "types",

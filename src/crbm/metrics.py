@@ -98,7 +98,7 @@ class ReliabilityCurve(NamedTuple):
 
     predicted: Float[np.ndarray, " bins"]
     observed: Float[np.ndarray, " bins"]
-    count: Int[np.ndarray, " bins"]
+    size: Int[np.ndarray, " bins"]
 
 
 def reliability_curve(
@@ -109,7 +109,7 @@ def reliability_curve(
     Examples
     --------
     >>> curve = reliability_curve([[0, 1, 1, 1]], [[0.1, 0.8, 0.8, 0.8]], n_bins=2)
-    >>> curve.observed.tolist(), curve.count.tolist()
+    >>> curve.observed.tolist(), curve.size.tolist()
     ([0.0, 1.0], [1, 3])
     """
     truth, p = _pair(truth, probabilities)
@@ -131,7 +131,7 @@ def expected_calibration_error(
     """The mean gap between said and observed frequency, weighted by bin counts."""
     curve = reliability_curve(truth, probabilities, n_bins=n_bins)
     gap = np.abs(curve.predicted - curve.observed)
-    return float((gap * curve.count).sum() / curve.count.sum())
+    return float((gap * curve.size).sum() / curve.size.sum())
 
 
 def _f1(truth: Any, predicted: Any, average: str) -> float:

@@ -62,9 +62,20 @@ class Batch(NamedTuple):
 class Cases(Protocol):
     """Anything that mini-batches can be drawn from; a `Batch` is one itself."""
 
-    u: Tensor | None
-    v: Tensor
-    weight: Tensor | None
+    @property
+    def u(self) -> Tensor | None:
+        """Inputs of all cases."""
+        ...
+
+    @property
+    def v(self) -> Tensor:
+        """Outputs of all cases."""
+        ...
+
+    @property
+    def weight(self) -> Tensor | None:
+        """How much each case counts."""
+        ...
 
     @property
     def n_cases(self) -> int:

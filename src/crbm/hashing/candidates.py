@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Int64
+from jaxtyping import Bool, Float, Int, Int64, UInt64
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -82,21 +83,72 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         self.n_bits = n_bits
         self.radius = radius
 
-    def fit(self, U: Any, V: Any) -> CandidateSets:
+    def fit(self, U: Any, V: Any, sample_weight: Any = None) -> CandidateSets:
         """Learn the hash of the inputs U and index the outputs V by it.
 
-        U and V have one row per case; NumPy arrays, SciPy matrices or tensors.
+        U and V have one row per case; NumPy arrays, SciPy matrices or tensors. The
+        weights of cases count for the hash.
         """
         self._check_radius()
         rows = outputs.pack_rows(as_matrix("V", V))
         _check_any_complete(rows, "propose")
-        hashing = SpectralHash(self.n_bits).fit(U)
+        hashing = SpectralHash(self.n_bits).fit(U, sample_weight=sample_weight)
         codes = pack(hashing.encode(U))
         _check_same_length(len(codes), len(rows.keys))
-        table, ids = outputs.distinct(rows)
         self.hash_ = hashing
+        return self._indexed(codes, rows)
+
+    def partial_fit(self, U: Any, V: Any) -> CandidateSets:
+        """Add cases to the index, under the hash learned from the first ones."""
+        if not hasattr(self, "index_"):
+            return self.fit(U, V)
+        stored = self.index_.outputs
+        V = as_matrix("V", V)
+        self._rows(V)
+        V = V if isinstance(V, np.ndarray) else V.toarray()
+        rows = outputs.pack_rows(np.concatenate([self.table_.numpy()[stored.ids], V]))
+        old = np.repeat(self.index_.codes, stored.sizes)
+        codes = np.concatenate([old, pack(self.hash_.encode(U))])
+        _check_same_length(len(codes) - len(old), len(V))
+        return self._indexed(codes, rows)
+
+    def _indexed(
+        self, codes: UInt64[np.ndarray, " cases"], rows: outputs.PackedRows
+    ) -> CandidateSets:
+        table, ids = outputs.distinct(rows)
         self.index_ = CodeIndex.build(codes[rows.complete], ids, self.n_bits)
         self.table_ = torch.from_numpy(table).float()
+        return self
+
+    def state(self) -> dict[str, Tensor]:
+        """All that was learned, as tensors under names of their own."""
+        check_is_fitted(self)
+        arrays = {
+            "components": self.hash_.components_,
+            "lower": self.hash_.lower_,
+            "extent": self.hash_.extent_,
+            "directions": self.hash_.directions_.astype(np.int64),
+            "wave_numbers": self.hash_.wave_numbers_.astype(np.int64),
+            "codes": self.index_.codes.view(np.int64),
+            "ends": self.index_.outputs.indptr,
+            "ids": self.index_.outputs.ids,
+        }
+        tensors = {f"sets.{name}": torch.from_numpy(a) for name, a in arrays.items()}
+        return tensors | {"sets.table": self.table_.to(torch.uint8)}
+
+    def restored(self, tensors: Mapping[str, Tensor]) -> CandidateSets:
+        """Take over what `state` gave, refusing what does not fit together."""
+        arrays = {
+            name.removeprefix("sets."): tensor.numpy()
+            for name, tensor in tensors.items()
+            if name.startswith("sets.")
+        }
+        self.hash_ = SpectralHash(self.n_bits)._restored(arrays)
+        self.table_ = torch.from_numpy(arrays["table"]).float()
+        outputs_of = Ragged(arrays["ends"], arrays["ids"])
+        codes = arrays["codes"].view(np.uint64)
+        _check_index(codes, outputs_of, len(self.table_))
+        self.index_ = CodeIndex(codes, outputs_of, self.n_bits)
         return self
 
     def candidates(self, U: Any) -> Candidates:
@@ -173,6 +225,18 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
     def _check_radius(self) -> None:
         if self.radius is not None:
             checks.whole_number("radius", self.radius, at_least=0)
+
+
+def _check_index(
+    codes: UInt64[np.ndarray, " codes"], under: Ragged, n_outputs: int
+) -> None:
+    ends, ids = under
+    whole = len(ends) == len(codes) + 1 and ends[0] == 0 and ends[-1] == len(ids)
+    ordered = (np.diff(ends) > 0).all() and (codes[1:] > codes[:-1]).all()
+    if not (
+        whole and ordered and len(codes) and ids.min() >= 0 and ids.max() < n_outputs
+    ):
+        raise ValueError("the index of codes does not fit its table of outputs")
 
 
 def _check_same_length(n_inputs: int, n_outputs: int) -> None:

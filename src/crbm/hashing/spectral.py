@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any, no_type_check
 
 import numpy as np
 from jaxtyping import Float64, Int, UInt8
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -14,7 +17,11 @@ from sklearn.base import (
 )
 from sklearn.decomposition import PCA
 from sklearn.utils.sparsefuncs import min_max_axis
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from crbm.hashing.arrays import Matrix, from_torch
 from crbm.hashing.codes import check_n_bits
@@ -86,11 +93,21 @@ class SpectralHash(
     def __init__(self, n_bits: int = 7) -> None:
         self.n_bits = n_bits
 
-    def fit(self, X: Any, y: Any = None) -> SpectralHash:
-        """Learn the box and the slowest cosines in it; `y` is not used."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpectralHash:
+        """Learn the box and the slowest cosines in it; `y` is not used.
+
+        With `sample_weight` each case counts that often for the principal directions.
+        """
         check_n_bits(self.n_bits)
         X = self._validated(X)
-        self.components_ = _principal_directions(X, self.n_bits)
+        if sample_weight is None:
+            self.components_ = _principal_directions(X, self.n_bits)
+        else:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            X, weight = X[weight > 0], weight[weight > 0]
+            self.components_ = _weighted_directions(X, weight, self.n_bits)
         projections = X @ self.components_.T
         self.lower_ = projections.min(0)
         self.extent_ = projections.max(0) - self.lower_
@@ -111,6 +128,21 @@ class SpectralHash(
     def transform(self, X: Any) -> UInt8[np.ndarray, "cases bits"]:
         """The codes, under the name that pipelines call."""
         return self.encode(X)
+
+    def _restored(self, arrays: Mapping[str, np.ndarray]) -> SpectralHash:
+        """Take over arrays that were learned before, refusing what does not fit."""
+        self.components_ = arrays["components"]
+        self.lower_, self.extent_ = arrays["lower"], arrays["extent"]
+        self.directions_ = arrays["directions"]
+        self.wave_numbers_ = arrays["wave_numbers"]
+        self.n_features_in_ = self.components_.shape[1]
+        self._n_features_out = self.n_bits
+        n_directions = len(self.components_)
+        sizes = {len(self.lower_), len(self.extent_), n_directions}
+        in_range = ((self.directions_ >= 0) & (self.directions_ < n_directions)).all()
+        if len(sizes) > 1 or not in_range:
+            raise ValueError("the arrays of the spectral hash do not fit together")
+        return self
 
     def _validated(self, X: Any, *, reset: bool = True) -> Matrix:
         X, kinds = from_torch(X), {"accept_sparse": "csr", "dtype": np.float64}
@@ -136,6 +168,37 @@ def _principal_directions(
         X = X - X.mean(0)
     # The state of the generator fixes where the iteration starts.
     return PCA(n_directions, svd_solver=solver, random_state=0).fit(X).components_
+
+
+def _weighted_directions(
+    X: Matrix, weight: Float64[np.ndarray, " cases"], n_bits: int
+) -> Float64[np.ndarray, "directions features"]:
+    """The same with each case counted `weight` times, which PCA has no way to say."""
+    n_cases, n_features = X.shape
+    if not _varies(X):
+        return np.zeros((0, n_features))
+    mean = (weight @ X) / weight.sum()
+
+    def covariance_times(x: np.ndarray) -> np.ndarray:
+        away = weight[:, None] * (X @ x - mean @ x)
+        return X.T @ away - np.outer(mean, away.sum(0))
+
+    n_directions = min(n_bits, n_features, n_cases - 1)
+    if n_features <= COVARIANCE_LIMIT:
+        vectors = np.linalg.eigh(covariance_times(np.eye(n_features)))[1]
+    else:
+        shape = (n_features, n_features)
+        one = functools.partial(_as_column, covariance_times)
+        operator = LinearOperator(shape, one, matmat=covariance_times, dtype=float)
+        vectors = eigsh(operator, n_directions, v0=np.ones(n_features))[1]
+    components = vectors[:, ::-1][:, :n_directions].T
+    largest = np.abs(components).argmax(1)
+    sign = np.sign(np.take_along_axis(components, largest[:, None], axis=1))
+    return components * sign
+
+
+def _as_column(times: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    return times(x.reshape(-1, 1))[:, 0]
 
 
 def _varies(X: Matrix) -> bool:

@@ -48,8 +48,9 @@ def marginals(
         v = enumeration.sums(energy)[1]
     else:
         found = distribution(energy, candidates=candidates, mask=mask, ids=ids)
-        v = _average(found)
-    return Marginals(v, v.new_zeros(v.shape[:-1]))
+        v = average(found)
+    # sums of many shares may round to a little above 1
+    return Marginals(v.clamp(0, 1), v.new_zeros(v.shape[:-1]))
 
 
 def mode(
@@ -83,7 +84,7 @@ def log_probability(
     possible = torch.as_tensor(energy.allows(v), device=v.device)
     if candidates is not None:
         states, score = scores(energy, candidates, mask, ids)
-        among = (_dense(states) == v[..., None, :]).all(-1) & score.isfinite()
+        among = (dense(states) == v[..., None, :]).all(-1) & score.isfinite()
         possible = possible & among.any(-1)
     return torch.where(possible, -energy.free_energy(v) - log_z, -torch.inf)
 
@@ -135,11 +136,12 @@ def scores(
 def _counting(energy: Energy, states: States, mask: Tensor | None) -> Tensor | None:
     if energy.known is None:
         return mask
-    agrees = torch.as_tensor(energy.lifted().allows(_dense(states)))
+    agrees = torch.as_tensor(energy.lifted().allows(dense(states)))
     return agrees if mask is None else agrees & mask
 
 
-def _dense(states: States) -> Tensor:
+def dense(states: States) -> Float[Tensor, "batch states visible"]:
+    """The states of each case themselves, looked up where they share a table."""
     return states.v if states.ids is None else states.v[states.ids]
 
 
@@ -150,7 +152,8 @@ def _pick(states: States, best: Tensor) -> Tensor:
     return states.v.expand(*best.shape, -1, -1).gather(-2, where).squeeze(-2)
 
 
-def _average(states: States) -> Tensor:
+def average(states: States) -> Float[Tensor, "*batch visible"]:
+    """The weighted mean of each case's states."""
     assert states.weight is not None
     if states.ids is None:
         return (states.weight[..., None, :] @ states.v).squeeze(-2)

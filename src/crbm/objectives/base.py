@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from crbm import sampling
 from crbm.energies import Energy
-from crbm.inference import gibbs
+from crbm.inference import gibbs, search
 from crbm.types import Batch, Contrast
 
 
@@ -25,17 +23,28 @@ class Objective(Protocol):
         ...
 
 
-def completed(
+def drawn(
     energy: Energy,
     v: Float[Tensor, "batch visible"],
     n_steps: int,
     generator: Generator | None,
 ) -> Float[Tensor, "batch visible"]:
-    """The outputs with unknown ones (NaN) drawn from a chain clamped at the others."""
+    """The outputs with unknown ones (NaN) drawn by a chain clamped at the others."""
     if not v.sum().isnan():
         return v
-    unknown = v.isnan()
-    coins = sampling.fair_coins(v, generator)
-    start = torch.where(unknown, coins, v)
     clamped = energy.expand(len(v)).clamp(v)
+    start = clamped.start(generator)
     return gibbs.run(clamped, start, n_steps=n_steps, generator=generator).v
+
+
+def found(
+    energy: Energy,
+    v: Float[Tensor, "batch visible"],
+    n_steps: int,
+    generator: Generator | None,
+) -> Float[Tensor, "batch visible"]:
+    """The outputs with unknown ones (NaN) as a search clamped at the others finds."""
+    if not v.sum().isnan():
+        return v
+    clamped = energy.expand(len(v)).clamp(v)
+    return search.gibbs(clamped, n_steps=n_steps, generator=generator).v

@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from crbm import checks
 from crbm.energies import Energy
 from crbm.inference import gibbs
-from crbm.objectives.base import completed
+from crbm.objectives.base import drawn
 from crbm.types import Batch, Contrast
 
 
@@ -37,7 +37,7 @@ class ContrastiveDivergence:
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
-        data = energy.evaluate(completed(energy, batch.v, self.n_steps, generator))
+        data = energy.evaluate(drawn(energy, batch.v, self.n_steps, generator))
         end = gibbs.run(
             energy,
             data.v,
@@ -81,7 +81,7 @@ class PersistentContrastiveDivergence:
                 "one case is no sample for the next. "
                 "Use Perceptron or ContrastiveDivergence."
             )
-        data = energy.evaluate(completed(energy, batch.v, self.n_steps, generator))
+        data = energy.evaluate(drawn(energy, batch.v, self.n_steps, generator))
         if not self.chains or len(self.chains[0]) < len(data.v):
             self.chains[:] = [data.v]
         start = self.chains[0][: len(data.v)]

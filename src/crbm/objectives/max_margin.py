@@ -9,7 +9,7 @@ from torch import Generator
 from crbm import checks
 from crbm.energies import Energy
 from crbm.inference import search
-from crbm.objectives.base import completed
+from crbm.objectives import base
 from crbm.types import Batch, Contrast
 
 
@@ -45,7 +45,7 @@ class MaxMargin:
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
         energy = energy.expand(batch.n_cases)
-        data = energy.evaluate(completed(energy, batch.v, self.n_steps, generator))
+        data = energy.evaluate(base.found(energy, batch.v, self.n_steps, generator))
         toward_wrong = self.margin * (1 - 2 * data.v)
         augmented = energy.tilt(toward_wrong)
         start = augmented.start(generator)

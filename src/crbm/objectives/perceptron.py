@@ -9,7 +9,7 @@ from torch import Generator
 from crbm import checks
 from crbm.energies import Energy
 from crbm.inference import search
-from crbm.objectives.base import completed
+from crbm.objectives import base
 from crbm.types import Batch, Contrast
 
 
@@ -40,7 +40,7 @@ class Perceptron:
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
         energy = energy.expand(batch.n_cases)
-        data = energy.evaluate(completed(energy, batch.v, self.n_steps, generator))
+        data = energy.evaluate(base.found(energy, batch.v, self.n_steps, generator))
         start = energy.start(generator)
         found = search.lowest(search.walk(energy, start, self.n_steps, generator))
         return Contrast.pair(data, found)

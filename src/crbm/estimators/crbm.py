@@ -1,0 +1,83 @@
+"""A CRBM trained by any learning rule, read out by any inference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Generator
+
+from crbm import checks
+from crbm.energies import Energy
+from crbm.estimators.joint import UnlimitedClassifier
+from crbm.inference import exact, loopy_bp, mean_field, search
+from crbm.models import CRBM, EnergyModel
+from crbm.objectives import (
+    ContrastiveDivergence,
+    ExactLikelihood,
+    MaxMargin,
+    Objective,
+    Perceptron,
+)
+from crbm.types import Batch, Found, Marginals
+
+OBJECTIVES: dict[str, Callable[..., Objective]] = {
+    "cd": ContrastiveDivergence,
+    "perceptron": Perceptron,
+    "max_margin": MaxMargin,
+    "exact": ExactLikelihood,
+}
+INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
+    "mean_field": mean_field.run,
+    "loopy_bp": loopy_bp.run,
+    "search": search.mean_field,
+    "exact": exact.marginals,
+}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CRBMClassifier(UnlimitedClassifier):
+    """A conditional RBM over the labels, with the paper's learning rules.
+
+    For the training parameters see `StructuredClassifier`.
+
+    Parameters
+    ----------
+    n_hidden
+        Hidden units, through which the labels depend on each other.
+    objective, objective_params
+        The learning rule: "perceptron" (CD-PercLoss), "cd", "max_margin" or, with at
+        most 20 labels, "exact"; and its settings, e.g. `{"n_steps": 10}`.
+    inference, inference_params
+        How to predict: "mean_field", "loopy_bp", "search" (the lowest free energy met
+        by mean field, as the paper predicts images) or "exact"; and its settings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> classifier = CRBMClassifier(objective="cd", n_epochs=5, random_state=0)
+    >>> classifier.fit(X, Y).predict(X).shape
+    (100, 5)
+    """
+
+    n_hidden: int = 128
+    objective: str = "perceptron"
+    objective_params: dict[str, Any] | None = None
+    inference: str = "mean_field"
+    inference_params: dict[str, Any] | None = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.one_of("objective", self.objective, OBJECTIVES)
+        checks.one_of("inference", self.inference, INFERENCES)
+
+    def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
+        return CRBM(n_inputs, self.n_labels_, self.n_hidden, generator)
+
+    def _objective(self) -> Objective:
+        return OBJECTIVES[self.objective](**(self.objective_params or {}))
+
+    def _infer(self, energy: Energy, cases: Batch) -> Found | Marginals:
+        return INFERENCES[self.inference](energy, **(self.inference_params or {}))

@@ -1,0 +1,275 @@
+"""HashCRBM: exact learning and prediction over a small set of likely outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+from torch import Generator, Tensor
+
+from crbm import checks
+from crbm.energies import Energy
+from crbm.estimators.base import StructuredClassifier, padded
+from crbm.hashing import CandidateSets
+from crbm.hashing.ragged import Groups, Ragged
+from crbm.inference import exact
+from crbm.models import CRBM, EnergyModel
+from crbm.objectives import CandidateLikelihood, Objective
+from crbm.types import Batch, Cases, Marginals, States
+
+# Numbers in the largest temporary of a prediction: 64 MB.
+LARGEST_TABLE = 2**24
+# Rows of a table of label sets that are not worth cutting down for each batch.
+SMALL_TABLE = 1024
+
+
+class HashedCases(NamedTuple):
+    """Cases whose candidates stay ragged until a batch is drawn."""
+
+    u: Tensor
+    v: Tensor
+    weight: Tensor | None
+    table: Tensor
+    groups: Groups
+
+    @property
+    def n_cases(self) -> int:
+        """The number of cases."""
+        return len(self.v)
+
+    def select(self, cases: Int[Tensor, " chosen"] | slice) -> Batch:
+        """The chosen cases, their candidates padded to the largest set among them."""
+        rows = cases if isinstance(cases, slice) else cases.numpy()
+        ids, mask = self.groups.select(rows).padded()
+        table, ids = _present(self.table, ids)
+        weight = None if self.weight is None else self.weight[cases]
+        return Batch(self.u[cases], self.v[cases], table, mask, ids, weight)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HashCRBMClassifier(StructuredClassifier):
+    """A CRBM over the label sets seen near each input: likelihood and marginals exact.
+
+    Spectral hashing gives each input a short code; V(u), the candidates, are the label
+    sets of training inputs whose codes differ in at most `radius` bits. Predicting by
+    marginals can combine labels into sets never seen in training; by the mode it
+    cannot. For the training parameters see `StructuredClassifier`.
+
+    Parameters
+    ----------
+    n_bits
+        Length of the codes; the paper tries 5, 7 and 9. Fewer bits, more candidates.
+    radius
+        Hamming distance within which codes are neighbours; None takes all label sets
+        seen in training as candidates.
+    n_hidden
+        Hidden units, through which the labels depend on each other.
+    prediction
+        "marginals" (best for Hamming error) or "mode" (best for whole sets).
+    n_estimators
+        Models with different seeds whose joint distributions are averaged.
+
+    Attributes
+    ----------
+    candidate_recall_
+        How often the true set was a candidate, for cases held out of the index.
+
+    Notes
+    -----
+    [1]_, Section 6.1, Eqs. 14 to 16.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> classifier = HashCRBMClassifier(n_epochs=5, random_state=0).fit(X, Y)
+    >>> classifier.predict(X).shape
+    (100, 5)
+    >>> classifier.predict_top_k(X, k=3).probability.shape
+    (100, 3)
+    """
+
+    n_bits: int = 7
+    radius: int | None = 1
+    n_hidden: int = 128
+    learning_rate: float = 2**-6
+    prediction: str = "marginals"
+    n_estimators: int = 1
+
+    @property
+    def _n_members(self) -> int:
+        return self.n_estimators
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.one_of("prediction", self.prediction, ("marginals", "mode"))
+        checks.whole_number("n_estimators", self.n_estimators, at_least=1)
+
+    def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
+        return CRBM(n_inputs, self.n_labels_, self.n_hidden, generator)
+
+    def _objective(self) -> Objective:
+        return CandidateLikelihood()
+
+    def _infer(self, energy: Energy, cases: Batch) -> Marginals:
+        return exact.marginals(
+            energy, candidates=cases.candidates, mask=cases.mask, ids=cases.ids
+        )
+
+    def predict(self, X: Any, known: Any = None) -> np.ndarray:
+        """The labels of each case, by marginals or by the mode (see `prediction`)."""
+        if self.prediction == "marginals":
+            return super().predict(X, known)
+        check_is_fitted(self)
+        labels = None if known is None else self._encoded(known)
+        modes = [self._mode(*piece) for piece in self._pieces(X, labels)]
+        return self._decoded(torch.cat(modes).numpy().astype(np.int64))
+
+    def _learn_candidates(self, data: Batch, *, more: bool) -> None:
+        assert data.u is not None
+        if more:
+            self.sets_.partial_fit(data.u, data.v)
+            return
+        sets = CandidateSets(self.n_bits, self.radius)
+        weight = None if data.weight is None else data.weight.numpy()
+        self.sets_: CandidateSets = sets.fit(data.u, data.v, weight)
+        self.candidate_recall_ = held_out_recall(clone(sets), data)
+
+    def _with_candidates(self, data: Batch) -> Cases:
+        assert data.u is not None
+        groups, table = self.sets_.groups(data.u), self.sets_.table_.to(data.u)
+        if data.v.isnan().any():
+            table, groups = agreeing_candidates(table, groups, data.v)
+        return HashedCases(data.u, data.v, data.weight, table, groups)
+
+    @torch.no_grad()
+    def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
+        return torch.cat([exact.average(p) for p in self._posteriors(u, known)])
+
+    @torch.no_grad()
+    def _mode(self, u: Tensor, known: Tensor | None) -> Tensor:
+        found = [_best(posterior, 1) for posterior in self._posteriors(u, known)]
+        return torch.cat([labels[:, 0] for labels, _ in found])
+
+    @torch.no_grad()
+    def _top_k(self, u: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        found = [padded(*_best(p, k), k) for p in self._posteriors(u, None)]
+        labels, probability = zip(*found, strict=True)
+        return torch.cat(labels), torch.cat(probability)
+
+    @torch.no_grad()
+    def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
+        found, start = [], 0
+        for posterior in self._posteriors(u, None):
+            assert posterior.weight is not None
+            labels = v[start : start + len(posterior.weight), None]
+            agrees = ((labels == exact.dense(posterior)) | labels.isnan()).all(-1)
+            found.append((posterior.weight * agrees).sum(-1).log())
+            start += len(posterior.weight)
+        return torch.cat(found)
+
+    def _posteriors(self, u: Tensor, known: Tensor | None) -> Iterator[States]:
+        """p(v | u) over the candidates, averaged over the models, a few rows at a time.
+
+        Where a case has no candidate that agrees with what is known, its candidates
+        are taken with the known labels put in their place.
+        """
+        groups, table = self.sets_.groups(u), self.sets_.table_.to(u)
+        width = max(self.n_labels_, self.n_hidden, 1)
+        n_rows = max(1, LARGEST_TABLE // (width * int(groups.sizes.max())))
+        for rows in torch.arange(len(u)).split(n_rows):
+            ids, mask = groups.select(rows.numpy()).padded()
+            some, ids = _present(table, ids)
+            candidates = Batch(u[rows], u.new_zeros(len(rows), 0), some, mask, ids)
+            if known is not None:
+                candidates = _given(candidates, known[rows])
+            yield self._averaged(candidates)
+
+    def _averaged(self, batch: Batch) -> States:
+        where = (batch.candidates, batch.mask, batch.ids)
+        joint = [
+            exact.scores(model.absorb(batch.u), *where)[1].softmax(-1)
+            for model in self.models_
+        ]
+        assert batch.candidates is not None
+        return States(batch.candidates, torch.stack(joint).mean(0), batch.ids)
+
+
+def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> float:
+    """How often an unseen case's label set is among its candidates.
+
+    Every tenth case is left out of an index built from the others; NaN where there are
+    too few complete cases to tell.
+    """
+    assert data.u is not None
+    complete = (~data.v.isnan().any(1)).nonzero().squeeze(1)
+    judged = complete[:: round(1 / share)]
+    rest = complete[~torch.isin(complete, judged)]
+    if len(judged) == 0 or len(rest) < 2:
+        return float("nan")
+    sets.fit(data.u[rest], data.v[rest])
+    return sets.recall(data.u[judged], data.v[judged])
+
+
+def agreeing_candidates(
+    table: Tensor, groups: Groups, v: Tensor
+) -> tuple[Tensor, Groups]:
+    """The sets with candidates added where none agrees with what is known of v.
+
+    All rows of the table that agree are added, or, if there are none, the known labels
+    alone as a new row: then learning has something to raise the probability of.
+    """
+    sets, which = groups.sets, groups.which.copy()
+    rows = [sets.ids[a:b] for a, b in pairwise(sets.indptr)]
+    for case in v.isnan().any(1).nonzero().squeeze(1).tolist():
+        labels, own = v[case], rows[which[case]]
+        agrees = (labels.isnan() | (labels == table)).all(-1).numpy()
+        if agrees[own].any():
+            continue
+        if not agrees.any():
+            table = torch.cat([table, labels.nan_to_num()[None]])
+            agrees = np.append(agrees, True)
+        which[case] = len(rows)
+        rows.append(np.union1d(own, np.flatnonzero(agrees)).astype(own.dtype))
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    return table, Groups(which, Ragged(ends, np.concatenate(rows)))
+
+
+def _present(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """A large table cut down to the rows that some case asks for."""
+    if len(table) <= SMALL_TABLE:
+        return table, ids
+    present = torch.zeros(len(table), dtype=torch.bool)
+    present[ids.flatten()] = True
+    place = present.cumsum(0) - 1
+    return table[present], place[ids]
+
+
+def _given(batch: Batch, known: Tensor) -> Batch:
+    """Only candidates that agree with what is known; changed ones where none does."""
+    assert batch.candidates is not None
+    assert batch.mask is not None
+    candidates = batch.candidates[batch.ids]
+    wanted = known[:, None].expand_as(candidates)
+    agrees = ((candidates == wanted) | wanted.isnan()).all(-1) & batch.mask
+    none = ~agrees.any(-1)
+    changed = torch.where(wanted.isnan(), candidates, wanted)
+    candidates = torch.where(none[:, None, None], changed, candidates)
+    mask = torch.where(none[:, None], batch.mask, agrees)
+    return batch._replace(candidates=candidates, mask=mask, ids=None)
+
+
+def _best(posterior: States, k: int) -> tuple[Tensor, Tensor]:
+    assert posterior.weight is not None
+    best = posterior.weight.topk(min(k, posterior.weight.shape[1]))
+    labels = exact.dense(posterior)
+    where = best.indices[..., None].expand(-1, -1, labels.shape[-1])
+    chosen = labels.gather(1, where) * (best.values > 0)[..., None]
+    return chosen, best.values

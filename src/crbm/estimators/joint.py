@@ -1,0 +1,100 @@
+"""Probabilities of whole label sets where any output is possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from crbm.energies import BipartiteEnergy, Energy, PairwiseEnergy
+from crbm.estimators.base import StructuredClassifier
+from crbm.inference import annealing, exact, loopy_bp
+from crbm.inference.enumeration import LARGEST_LAYER, all_states
+from crbm.types import Batch
+
+# All 2^n label sets are compared up to this many labels.
+ENUMERABLE_LABELS = 12
+# Numbers in the largest temporary of a comparison: 64 MB.
+LARGEST_TABLE = 2**24
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class UnlimitedClassifier(StructuredClassifier):
+    """A classifier that may predict any of the 2^n label sets.
+
+    Log probabilities are exact where one layer of the model has at most 20 units, and
+    estimates otherwise (Bethe's for a CRF, annealed importance sampling for a CRBM).
+    With more than 12 labels `predict_top_k` compares the sets seen in training and the
+    one that the marginals round to.
+    """
+
+    def _learn_candidates(self, data: Batch, *, more: bool) -> None:
+        if self.n_labels_ <= ENUMERABLE_LABELS:
+            self.observed_ = all_states(self.n_labels_, like=data.v)
+            return
+        complete = data.v[~data.v.isnan().any(1)]
+        old = [self.observed_] if more else []
+        self.observed_ = torch.cat([*old, complete]).unique(dim=0)
+
+    @torch.no_grad()
+    def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
+        members = []
+        for model in self.models_:
+            energy = model.absorb(u)
+            score = -energy.free_energy(v)
+            if v.isnan().any():  # unknown labels: sum over all that agree
+                score = log_partition(energy.clamp(v))
+            members.append(score - log_partition(energy))
+        return torch.stack(members).logsumexp(0) - torch.tensor(len(members)).log()
+
+    @torch.no_grad()
+    def _top_k(self, u: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        width = max(self.n_labels_, getattr(self, "n_hidden", 1))
+        n_rows = max(1, LARGEST_TABLE // (len(self.observed_) * width))
+        found = [self._compared(part, k) for part in u.split(n_rows)]
+        labels, probability = zip(*found, strict=True)
+        return torch.cat(labels), torch.cat(probability)
+
+    def _compared(self, u: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        rounded = (self._marginals(u, None) > 0.5).to(u)
+        seen = (self.observed_ == rounded[:, None]).all(-1).any(-1)
+        chance = u.new_zeros(len(u), len(self.observed_) + 1)
+        for model in self.models_:
+            energy = model.absorb(u)
+            log_z = log_partition(energy)[:, None]
+            table = exact.scores(energy, self.observed_)[1]
+            extra = -energy.free_energy(rounded)[:, None]
+            extra = extra.masked_fill(seen[:, None], -torch.inf)
+            chance += torch.exp(torch.cat([table, extra], 1) - log_z)
+        best = (chance / len(self.models_)).topk(min(k, chance.shape[1]))
+        sets = torch.cat([self.observed_, self.observed_[:1]])[best.indices]
+        is_extra = (best.indices == len(self.observed_))[..., None]
+        return torch.where(is_extra, rounded[:, None], sets), best.values
+
+
+def log_partition(energy: Energy) -> Float[Tensor, " batch"]:
+    """Log Z: exact where a layer is small, otherwise Bethe's or AIS's estimate."""
+    if isinstance(energy, BipartiteEnergy):
+        if energy.n_hidden == 0:
+            return _independent(energy)
+        if min(energy.n_visible, energy.n_hidden) <= LARGEST_LAYER:
+            return exact.log_partition(energy)
+    if energy.n_visible <= LARGEST_LAYER:
+        return exact.log_partition(energy)
+    if isinstance(energy, PairwiseEnergy):
+        return loopy_bp.log_partition(energy, loopy_bp.moments(energy))
+    generator = torch.Generator().manual_seed(0)  # the same answer every time
+    return annealing.log_partition(
+        energy, n_chains=32, n_steps=200, generator=generator
+    ).value
+
+
+def _independent(energy: BipartiteEnergy) -> Float[Tensor, " batch"]:
+    each = softplus(energy.visible_bias)
+    if energy.known is None:
+        return each.sum(-1)
+    forced = energy.known.nan_to_num() * energy.visible_bias
+    return torch.where(energy.known.isnan(), each, forced).sum(-1)

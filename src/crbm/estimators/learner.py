@@ -1,0 +1,292 @@
+"""Fitting: from arrays and labels to trained models, by scikit-learn's contract."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight
+from torch import Generator, Tensor
+
+from crbm import checks, sampling, training
+from crbm.energies import Energy
+from crbm.estimators import thresholds as decision
+from crbm.estimators._encoding import (
+    check_binary,
+    dense,
+    encode_column,
+    to_generator,
+    to_inputs,
+    to_outputs,
+)
+from crbm.models import EnergyModel
+from crbm.objectives import Objective
+from crbm.types import Batch, Cases, Found, Marginals
+
+METRICS = (None, "hamming", "macro_f1", "subset_accuracy")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Learner(BaseEstimator, ABC):  # type: ignore[misc]
+    """Labels predicted together; the training parameters of all four classifiers.
+
+    Parameters
+    ----------
+    n_epochs, batch_size, learning_rate
+        Passes over the data, cases per update, step size.
+    l2
+        Strength of the pull of couplings towards zero.
+    optimizer
+        A class of torch.optim, e.g. `torch.optim.Adam`; plain SGD unless given.
+    input_dropout
+        Share of the inputs set to zero in each update, the others scaled up.
+    early_stopping
+        Hold out `validation_fraction` of the cases and stop when their error has not
+        fallen for `patience` epochs; the best weights are kept.
+    thresholds
+        What to tune each label's decision threshold for on the held-out cases:
+        "hamming", "macro_f1" or "subset_accuracy"; a half unless given.
+    warm_start
+        Whether `fit` goes on from the weights it left.
+    random_state
+        Seed of all randomness, as in scikit-learn.
+    n_threads
+        Threads to compute with; chosen by size unless given.
+    """
+
+    # scikit-learn wants wrong parameters stored here and refused in `fit`
+    __no_type_check__ = True
+
+    n_epochs: int = 50
+    batch_size: int = 32
+    learning_rate: float = 2**-4
+    l2: float = 0.0
+    optimizer: Any = None
+    input_dropout: float = 0.0
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    patience: int = 10
+    thresholds: str | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    n_threads: int | None = None
+
+    @abstractmethod
+    def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
+        """A model of the right size with random weights."""
+
+    @abstractmethod
+    def _objective(self) -> Objective:
+        """The learning rule."""
+
+    @abstractmethod
+    def _infer(self, energy: Energy, cases: Batch) -> Found | Marginals:
+        """p(v_i = 1 | u) of each label under one model."""
+
+    @abstractmethod
+    def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
+        """p(v_i = 1 | u) of each label, given the known ones."""
+
+    def _learn_candidates(self, data: Batch, *, more: bool) -> None:
+        """Prepare what limits the outputs; nothing here."""
+
+    def _with_candidates(self, data: Batch) -> Cases:
+        """The cases with their candidates; none here."""
+        return data
+
+    @property
+    def _n_members(self) -> int:
+        return 1
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, validation: Any = None
+    ) -> Learner:
+        """Learn from inputs X and labels y.
+
+        Parameters
+        ----------
+        X
+            Inputs, one row per case: array, frame or sparse matrix.
+        y
+            Labels as an indicator matrix (array, frame or sparse; NaN where a label is
+            not known), or one column of two classes.
+        sample_weight
+            How much each case counts.
+        validation
+            A pair of held-out X and y for early stopping and thresholds, instead of a
+            part of the training cases.
+        """
+        self._check_parameters()
+        fresh = not (self.warm_start and hasattr(self, "models_"))
+        if fresh and hasattr(self, "models_"):
+            del self.models_
+        data = self._fit_data(X, y, sample_weight)
+        generator = to_generator(self.random_state)
+        train, held_out = self._held_out(data, validation, generator)
+        self._learn_candidates(train, more=False)
+        if fresh:
+            self._start_models(generator, data.v.dtype)
+        self._train(train, held_out, self.n_epochs, generator)
+        self._tune_thresholds(held_out)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Learner:
+        """Go through these cases once more, keeping what was learned before.
+
+        `classes` names the two classes of a single column on the first call.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "models_")
+        if first:
+            data = self._fit_data(X, y, sample_weight, classes)
+            self._generator = to_generator(self.random_state)
+            self._start_models(self._generator, data.v.dtype)
+        else:
+            cases = self._cases(to_inputs(self, X, reset=False), self._encoded(y))
+            data = self._weighted(cases, sample_weight)
+        if not hasattr(self, "_generator"):
+            self._generator = to_generator(self.random_state)
+        self._learn_candidates(data, more=not first)
+        self._train(data, None, 1, self._generator)
+        if first:
+            self.thresholds_ = np.full(self.n_labels_, 0.5)
+        return self
+
+    def _check_parameters(self) -> None:
+        checks.one_of("thresholds", self.thresholds, METRICS)
+        checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(
+                "`validation_fraction` must lie between 0 and 1; got "
+                f"{self.validation_fraction}."
+            )
+
+    def _fit_data(
+        self, X: Any, Y: Any, sample_weight: Any, classes: Any = None
+    ) -> Batch:
+        X = to_inputs(self, X, reset=True)
+        if classes is not None and np.ndim(Y) == 1:
+            self.classes_, names, self.single_column_ = np.unique(classes), None, True
+            v = encode_column(Y, self.classes_)
+            names = [str(self.classes_[-1])]
+        else:
+            v, self.classes_, names, self.single_column_ = to_outputs(Y)
+        self.label_names_, self.n_labels_ = names, v.shape[1]
+        return self._weighted(self._cases(X, v), sample_weight)
+
+    def _cases(self, X: Any, v: Tensor) -> Batch:
+        u = dense(X, self._dtype)
+        return Batch(u, v.to(u))
+
+    @property
+    def _dtype(self) -> torch.dtype | None:
+        """The precision of the models; that of the inputs as long as there are none."""
+        if hasattr(self, "models_"):
+            return next(self.models_[0].parameters()).dtype
+        return None
+
+    def _weighted(self, data: Batch, sample_weight: Any) -> Batch:
+        assert data.u is not None
+        checks.same_length(X=data.u, Y=data.v)
+        if sample_weight is None:
+            return data
+        weight = _check_sample_weight(
+            sample_weight, data.u, dtype=np.float64, ensure_non_negative=True
+        )
+        data = data._replace(weight=torch.from_numpy(weight).to(data.u))
+        return data.select(torch.from_numpy(np.flatnonzero(weight > 0)))
+
+    def _encoded(self, Y: Any) -> Float[Tensor, "cases labels"]:
+        if self.single_column_ and np.ndim(Y) == 1:
+            return encode_column(Y, self.classes_)
+        v = check_binary(Y.to_numpy() if hasattr(Y, "to_numpy") else Y)
+        if v.shape[-1] != self.n_labels_:
+            raise ValueError(
+                f"`Y` must have {self.n_labels_} columns, one per label; got shape "
+                f"{tuple(v.shape)}."
+            )
+        return v
+
+    def _held_out(
+        self, data: Batch, validation: Any, generator: Generator
+    ) -> tuple[Batch, Batch | None]:
+        if validation is not None:
+            X, Y = validation
+            u = dense(to_inputs(self, X, reset=False), data.v.dtype)
+            return data, Batch(u, self._encoded(Y).to(u))
+        if not self.early_stopping and self.thresholds is None:
+            return data, None
+        n_held_out = round(self.validation_fraction * data.n_cases)
+        if not 0 < n_held_out < data.n_cases:
+            raise ValueError(
+                "Early stopping and thresholds need cases to hold out; "
+                f"`validation_fraction`={self.validation_fraction} of {data.n_cases} "
+                f"cases leaves {n_held_out}. Raise it, or pass `validation`."
+            )
+        order = torch.randperm(data.n_cases, generator=generator)
+        return data.select(order[n_held_out:]), data.select(order[:n_held_out])
+
+    def _start_models(self, generator: Generator, dtype: torch.dtype) -> None:
+        self.models_ = [
+            self._new_model(self.n_features_in_, generator).to(dtype)
+            for _ in range(self._n_members)
+        ]
+
+    def _train(
+        self, data: Batch, held_out: Batch | None, n_epochs: int, generator: Generator
+    ) -> None:
+        cases, error = self._with_candidates(data), None
+        if held_out is not None:
+            error = training.PredictionError(
+                self._with_candidates(held_out), self._infer
+            )
+        self.histories_ = [
+            training.fit(
+                model,
+                self._objective(),
+                cases,
+                n_epochs=n_epochs,
+                batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
+                generator=generator,
+                validation=error,
+                augment=self._augmentation(),
+                optimizer=self.optimizer,
+                l2=self.l2,
+                patience=self.patience if self.early_stopping else None,
+                n_threads=self.n_threads,
+            )
+            for model in self.models_
+        ]
+        self.n_iter_ = max(len(history.epochs) for history in self.histories_)
+
+    def _augmentation(self) -> Callable[[Batch, Generator | None], Batch] | None:
+        if not self.input_dropout:
+            return None
+        return partial(drop_inputs, share=self.input_dropout)
+
+    def _tune_thresholds(self, held_out: Batch | None) -> None:
+        self.thresholds_ = np.full(self.n_labels_, 0.5)
+        if self.thresholds is None or held_out is None:
+            return
+        assert held_out.u is not None
+        p = self._marginals(held_out.u, None).numpy().astype(np.float64)
+        truth = held_out.v.numpy().astype(np.float64)
+        self.thresholds_ = decision.tuned(self.thresholds, truth, p)
+
+
+def drop_inputs(batch: Batch, generator: Generator | None, *, share: float) -> Batch:
+    """The batch with a share of its inputs set to zero and the others scaled up."""
+    assert batch.u is not None
+    kept = torch.full_like(batch.u, 1 - share)
+    kept = sampling.bernoulli(kept, generator)
+    return batch._replace(u=batch.u * kept / (1 - share))
