@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
@@ -22,6 +21,7 @@ def restoration(
 
     Examples
     --------
+    >>> import torch
     >>> restoration(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0])).tolist()
     [[255, 255, 255], [230, 40, 40]]
     """
@@ -54,14 +54,3 @@ def restoration_figure(
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     return path
-
-
-def all_and_changed(
-    predicted: Float[Tensor, "cases pixels"],
-    clean: Float[Tensor, "cases pixels"],
-    noisy: Float[Tensor, "cases pixels"],
-) -> dict[str, float]:
-    """The paper's two error rates, in percent: of all pixels and of changed ones."""
-    wrong, changed = (predicted > 0.5) != (clean > 0.5), clean != noisy
-    share = wrong[changed].float().mean() if changed.any() else torch.zeros(())
-    return {"all": 100 * wrong.float().mean().item(), "changed": 100 * share.item()}
