@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 import crbm
+from crbm.cli import data
+from crbm.cli.errors import plain_errors
 from crbm.experiments import demo as demonstration
 
 app = typer.Typer(
     help="Structured output prediction with conditional RBMs.", no_args_is_help=True
 )
+app.add_typer(data.app, name="data")
 
 
 def _version(wanted: bool) -> None:
@@ -34,6 +37,7 @@ def main(
 
 
 @app.command()
+@plain_errors
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the digits.")] = 30,

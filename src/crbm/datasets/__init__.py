@@ -2,7 +2,7 @@
 
 from crbm.datasets.dataset import Dataset
 from crbm.datasets.loaders import binarise, denoising
-from crbm.datasets.loading import fetch, load
+from crbm.datasets.loading import available, fetch, load
 from crbm.datasets.locate import DataNotFoundError
 from crbm.datasets.noise import flip_pixels, occlude
 from crbm.datasets.reading import read, write
@@ -14,6 +14,7 @@ __all__ = [
     "DataNotFoundError",
     "Dataset",
     "Fold",
+    "available",
     "binarise",
     "denoising",
     "describe",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from crbm.datasets import loaders
 from crbm.datasets.dataset import Dataset
 from crbm.datasets.formats._files import damage
-from crbm.datasets.locate import locate
-from crbm.datasets.registry import Entry, describe
+from crbm.datasets.locate import DataNotFoundError, locate
+from crbm.datasets.registry import Entry, describe, names
 
 _NOISE = {"corrupted-mnist": "corrupted", "occluded-mnist": "occluded"}
 
@@ -78,6 +78,35 @@ def load(
 def fetch(name: str, *, progress: bool = True) -> list[Path]:
     """The files of the data set `name`, downloaded into the cache if not yet here."""
     return locate(describe(name), progress=progress)
+
+
+class Available(NamedTuple):
+    """A data set known by name, and the folder or package it was found in."""
+
+    name: str
+    title: str
+    place: str | None
+    licence: str
+
+
+def available() -> list[Available]:
+    """All data sets by name with where each is on this machine; nothing is fetched.
+
+    Examples
+    --------
+    >>> [found.name for found in available() if found.name == "mnist-5k"]
+    ['mnist-5k']
+    """
+    return [_available(describe(name)) for name in names()]
+
+
+def _available(entry: Entry) -> Available:
+    try:
+        files = locate(entry, fetch=False, verify=False, progress=False)
+        place = str(files[0].parent) if files else entry.embedded
+    except DataNotFoundError:
+        place = None
+    return Available(entry.name, entry.title, place, entry.licence)
 
 
 def _loaded(entry: Entry, files: list[Path]) -> Dataset:

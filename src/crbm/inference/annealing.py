@@ -39,8 +39,8 @@ def log_partition(
     >>> import crbm, torch
     >>> energy = crbm.RBM(n_visible=3, n_hidden=2).condition()
     >>> estimate = log_partition(energy, generator=torch.Generator().manual_seed(0))
-    >>> round(estimate.value.item(), 2)  # 5 log 2 where all weights are near zero
-    3.47
+    >>> round(estimate.value.item(), 1)  # 5 log 2 where all weights are near zero
+    3.5
     """
     checks.whole_number("n_chains", n_chains, at_least=2)
     checks.whole_number("n_steps", n_steps, at_least=1)

@@ -1,0 +1,57 @@
+"""The real command, run as users run it."""
+
+import json
+import subprocess
+import sys
+
+
+def crbm(*arguments, **environment):
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "crbm", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "100", **environment},
+    )
+
+
+def test_version():
+    assert crbm("--version").stdout.startswith("crbm 0.")
+
+
+def test_help_names_the_commands():
+    shown = crbm("--help").stdout
+    assert "demo" in shown
+    assert "data" in shown
+
+
+def test_data_sets_are_listed_for_people_and_scripts():
+    assert "mnist-5k" in crbm("data", "list").stdout
+    rows = json.loads(crbm("data", "list", "--json").stdout)
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["mnist-5k"]["place"]
+    assert {"yeast", "scene", "majmin", "occluded-mnist"} <= by_name.keys()
+
+
+def test_embedded_data_is_fetched_without_a_network():
+    found = crbm("data", "fetch", "mnist-5k", "--json")
+    assert found.returncode == 0
+    assert json.loads(found.stdout)["files"]
+
+
+def test_an_unknown_name_is_one_line_and_exit_code_2():
+    found = crbm("data", "fetch", "yeats")
+    assert found.returncode == 2
+    assert found.stdout == ""
+    assert found.stderr.count("\n") == 1
+    assert "yeats" in found.stderr
+    assert "yeast" in found.stderr
+
+
+def test_absent_data_says_where_to_get_and_put_it(tmp_path):
+    found = crbm("data", "fetch", "horses", CRBM_DATA=str(tmp_path), HOME=str(tmp_path))
+    assert found.returncode == 2
+    assert found.stderr.count("\n") == 1
+    assert "put them in" in found.stderr
