@@ -55,3 +55,9 @@ def test_absent_data_says_where_to_get_and_put_it(tmp_path):
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
     assert "put them in" in found.stderr
+
+
+def test_an_unknown_suite_is_refused():
+    found = crbm("bench", "--suite", "magic")
+    assert found.returncode == 2
+    assert "multilabel" in found.stderr

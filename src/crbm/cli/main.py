@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import crbm
-from crbm.cli import data
+from crbm.cli import bench, data
 from crbm.cli.errors import plain_errors
 from crbm.experiments import demo as demonstration
 
@@ -16,6 +16,7 @@ app = typer.Typer(
     help="Structured output prediction with conditional RBMs.", no_args_is_help=True
 )
 app.add_typer(data.app, name="data")
+app.command()(bench.bench)
 
 
 def _version(wanted: bool) -> None:

@@ -81,7 +81,8 @@ class BipartiteEnergy(Energy):
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
     ) -> Evaluated:
         # Both products run once per distinct row, not once per case and candidate.
-        logits = (table @ self.weight)[ids] + self.hidden_bias[..., None, :]
+        products = (table @ self.weight).index_select(0, ids.flatten())
+        logits = products.view(*ids.shape, -1) + self.hidden_bias[..., None, :]
         fields = self.visible_bias @ table.T
         field = fields.expand(len(ids), -1).gather(1, ids)
         return Evaluated(table, -field - softplus(logits).sum(-1), logits)

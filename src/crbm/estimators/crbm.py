@@ -44,8 +44,9 @@ class CRBMClassifier(UnlimitedClassifier):
 
     Parameters
     ----------
-    n_hidden
-        Hidden units, through which the labels depend on each other.
+    n_hidden, init_scale
+        Hidden units, through which the labels depend on each other, and the standard
+        deviation of their initial couplings.
     objective, objective_params
         The learning rule: "perceptron" (CD-PercLoss), "cd", "max_margin" or, with at
         most 20 labels, "exact"; and its settings, e.g. `{"n_steps": 10}`.
@@ -63,6 +64,7 @@ class CRBMClassifier(UnlimitedClassifier):
     """
 
     n_hidden: int = 128
+    init_scale: float = 0.01
     objective: str = "perceptron"
     objective_params: dict[str, Any] | None = None
     inference: str = "mean_field"
@@ -74,7 +76,13 @@ class CRBMClassifier(UnlimitedClassifier):
         checks.one_of("inference", self.inference, INFERENCES)
 
     def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
-        return CRBM(n_inputs, self.n_labels_, self.n_hidden, generator)
+        return CRBM(
+            n_inputs,
+            self.n_labels_,
+            self.n_hidden,
+            generator,
+            init_scale=self.init_scale,
+        )
 
     def _objective(self) -> Objective:
         return OBJECTIVES[self.objective](**(self.objective_params or {}))

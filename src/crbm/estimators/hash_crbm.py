@@ -69,8 +69,9 @@ class HashCRBMClassifier(StructuredClassifier):
     radius
         Hamming distance within which codes are neighbours; None takes all label sets
         seen in training as candidates.
-    n_hidden
-        Hidden units, through which the labels depend on each other.
+    n_hidden, init_scale
+        Hidden units, through which the labels depend on each other, and the standard
+        deviation of their initial couplings.
     prediction
         "marginals" (best for Hamming error) or "mode" (best for whole sets).
     n_estimators
@@ -99,6 +100,7 @@ class HashCRBMClassifier(StructuredClassifier):
     n_bits: int = 7
     radius: int | None = 1
     n_hidden: int = 128
+    init_scale: float = 0.01
     learning_rate: float = 2**-6
     prediction: str = "marginals"
     n_estimators: int = 1
@@ -113,7 +115,13 @@ class HashCRBMClassifier(StructuredClassifier):
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
 
     def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
-        return CRBM(n_inputs, self.n_labels_, self.n_hidden, generator)
+        return CRBM(
+            n_inputs,
+            self.n_labels_,
+            self.n_hidden,
+            generator,
+            init_scale=self.init_scale,
+        )
 
     def _objective(self) -> Objective:
         return CandidateLikelihood()

@@ -124,7 +124,8 @@ def small_normal(
     generator: torch.Generator | None,
     dtype: torch.dtype | None,
     device: torch.device | str | None,
+    scale: float = 0.01,
 ) -> nn.Parameter:
-    """Weights to start from: normal with standard deviation 0.01."""
+    """Weights to start from: normal with a small standard deviation."""
     weight = torch.empty(*shape, dtype=dtype, device=device)
-    return nn.Parameter(weight.normal_(0.0, 0.01, generator=generator))
+    return nn.Parameter(weight.normal_(0.0, scale, generator=generator))

@@ -26,6 +26,9 @@ class CRBM(EnergyModel):
         Where the initial weights are drawn from.
     connect_uv, connect_uh
         Whether the input biases the outputs, and the hidden units.
+    init_scale
+        Standard deviation of the initial couplings of outputs and hidden units. Where
+        whole label sets count, 0.3 to 1 lets hidden units specialise early.
     dtype, device
         As everywhere in torch.
 
@@ -53,6 +56,7 @@ class CRBM(EnergyModel):
         *,
         connect_uv: bool = True,
         connect_uh: bool = True,
+        init_scale: float = 0.01,
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
@@ -62,13 +66,15 @@ class CRBM(EnergyModel):
         checks.whole_number("n_hidden", n_hidden, at_least=0)
         self.n_inputs, self.n_visible, self.n_hidden = n_inputs, n_visible, n_hidden
 
-        def weights(*shape: int) -> nn.Parameter:
-            return small_normal(*shape, generator=generator, dtype=dtype, device=device)
+        def weights(*shape: int, scale: float = 0.01) -> nn.Parameter:
+            return small_normal(
+                *shape, generator=generator, dtype=dtype, device=device, scale=scale
+            )
 
         def zeros(size: int) -> nn.Parameter:
             return nn.Parameter(torch.zeros(size, dtype=dtype, device=device))
 
-        self.weight_vh = weights(n_visible, n_hidden)
+        self.weight_vh = weights(n_visible, n_hidden, scale=init_scale)
         self.weight_uv = weights(n_inputs, n_visible) if connect_uv else None
         self.weight_uh = weights(n_inputs, n_hidden) if connect_uh else None
         self.bias_v = zeros(n_visible)

@@ -1,0 +1,49 @@
+"""The suites of `crbm bench`."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import clone
+
+from crbm.estimators import HashCRBMClassifier
+from crbm.experiments import floor, multilabel
+
+Say = Callable[[str], None]
+
+
+def run(suite: str, say: Say) -> list[dict[str, Any]]:
+    """The rows of one suite."""
+    return SUITES[suite](say)
+
+
+def _multilabel(say: Say) -> list[dict[str, Any]]:
+    return [row for name in ("scene", "yeast") for row in multilabel.compare(name, say)]
+
+
+def _large(say: Say) -> list[dict[str, Any]]:
+    """HashCRBM on many labels: time and memory."""
+    common = HashCRBMClassifier(learning_rate=2**-2, random_state=0)
+    settings: dict[str, dict[str, Any]] = {
+        "bibtex": {"n_bits": 11, "radius": 1, "n_epochs": 10},
+        "delicious": {"n_bits": 32, "radius": 0, "n_epochs": 5},
+    }
+    rows = []
+    for name, options in settings.items():
+        say(f"{name}: HashCRBM ...")
+        data = multilabel.split(name)
+        classifier = clone(common).set_params(**options)
+        row = multilabel.measured(classifier, data)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        recall = classifier.candidate_recall_
+        rows.append({"dataset": name, **row, "recall": recall, "peak_MB": peak})
+    return rows
+
+
+SUITES: dict[str, Callable[[Say], list[dict[str, Any]]]] = {
+    "floor": floor.rows,
+    "multilabel": _multilabel,
+    "large": _large,
+}

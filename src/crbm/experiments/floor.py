@@ -1,0 +1,149 @@
+"""Training steps against the bare matrix products that they cannot do without."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import torch
+
+from crbm import training
+from crbm.inference import mean_field
+from crbm.models import CRBM
+from crbm.objectives import ContrastiveDivergence, Objective, Perceptron
+from crbm.types import Batch
+
+N_PIXELS, N_HIDDEN, BATCH = 784, 256, 128
+N_BATCHES = 24
+ROUNDS = 7
+# The rule, its Gibbs steps, and how often it needs v W_vh and h W_hv.
+RULES: dict[str, tuple[Objective, int, int]] = {
+    "CD-1": (ContrastiveDivergence(1), 2, 1),
+    "CD-10": (ContrastiveDivergence(10), 11, 10),
+    "CD-PercLoss-10": (Perceptron(10), 12, 10),
+}
+
+
+def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Processor time of a step through `training.fit` over that of its products."""
+    found = []
+    generator = torch.Generator().manual_seed(0)
+    data = Batch(*(_images(generator) for _ in range(2)))
+    for n_threads in (1, 2):
+        for name in (*RULES, "mean field 10"):
+            say(f"{name}, {n_threads} thread(s) ...")
+            found.append(_row(name, data, n_threads, generator))
+    return found
+
+
+def _row(
+    name: str, data: Batch, n_threads: int, generator: torch.Generator
+) -> dict[str, Any]:
+    model = CRBM(N_PIXELS, N_PIXELS, N_HIDDEN, generator)
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        if name in RULES:
+            rule, n_up, n_down = RULES[name]
+            step = _training(model, rule, data, n_threads, generator)
+            floor = _products(model, data, n_up, n_down, n_gradients=2)
+        else:
+            step = _predicting(model, data)
+            floor = _products(model, data, 10, 10, n_gradients=0)
+        clock = time.process_time if n_threads == 1 else time.perf_counter
+        ours, bare = _interleaved(step, floor, clock)
+    finally:
+        torch.set_num_threads(before)
+    return {
+        "step": name,
+        "threads": n_threads,
+        "ms": 1000 * ours,
+        "bare products ms": 1000 * bare,
+        "ratio": ours / bare,
+    }
+
+
+def _images(generator: torch.Generator) -> torch.Tensor:
+    return (torch.rand(N_BATCHES * BATCH, N_PIXELS, generator=generator) < 0.15).float()
+
+
+def _training(
+    model: CRBM,
+    rule: Objective,
+    data: Batch,
+    n_threads: int,
+    generator: torch.Generator,
+) -> Callable[[], None]:
+    def epoch() -> None:
+        training.fit(
+            model,
+            rule,
+            data,
+            n_epochs=1,
+            batch_size=BATCH,
+            learning_rate=2**-10,
+            generator=generator,
+            n_threads=n_threads,
+        )
+
+    return epoch
+
+
+def _predicting(model: CRBM, data: Batch) -> Callable[[], None]:
+    @torch.no_grad()
+    def all_batches() -> None:
+        for cases in torch.arange(data.n_cases).split(BATCH):
+            batch = data.select(cases)
+            assert batch.u is not None
+            mean_field.run(model.condition(batch.u), n_steps=10)
+
+    return all_batches
+
+
+def _products(
+    model: CRBM, data: Batch, n_up: int, n_down: int, *, n_gradients: int
+) -> Callable[[], None]:
+    """The float32 matrix products of a step and nothing else, for all batches."""
+    u, v, h = data.u, data.v[:BATCH], torch.rand(BATCH, N_HIDDEN)
+    assert u is not None
+    u = u[:BATCH]
+    weight_vh, weight_uv, weight_uh = (
+        w.detach()
+        for w in (model.weight_vh, model.weight_uv, model.weight_uh)
+        if w is not None
+    )
+    visible, hidden = torch.empty(BATCH, N_PIXELS), torch.empty(BATCH, N_HIDDEN)
+    slope_vh, slope_uv = torch.empty_like(weight_vh), torch.empty_like(weight_uv)
+
+    def all_batches() -> None:
+        for _ in range(N_BATCHES):
+            torch.mm(u, weight_uv, out=visible)
+            torch.mm(u, weight_uh, out=hidden)
+            for _ in range(n_up):
+                torch.mm(v, weight_vh, out=hidden)
+            for _ in range(n_down):
+                torch.mm(h, weight_vh.T, out=visible)
+            for _ in range(n_gradients):
+                torch.mm(v.T, h, out=slope_vh)
+            if n_gradients:
+                torch.mm(u.T, v, out=slope_uv)
+                torch.mm(u.T, h, out=slope_vh)
+
+    return all_batches
+
+
+def _interleaved(
+    one: Callable[[], None], other: Callable[[], None], clock: Callable[[], float]
+) -> tuple[float, float]:
+    """Median seconds per batch of both, taken in turns so that noise hits both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for work in (one, other):
+        work()
+    for _ in range(ROUNDS):
+        for work, seconds in zip((one, other), times, strict=True):
+            began = clock()
+            work()
+            seconds.append((clock() - began) / N_BATCHES)
+    return median(times[0]), median(times[1])
