@@ -39,4 +39,6 @@ def bench(
 
 
 def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
     return f"{value:.2f}" if isinstance(value, float) else str(value)

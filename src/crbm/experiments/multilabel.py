@@ -117,8 +117,8 @@ def compare(name: str, say: Callable[[str], None] = print) -> list[dict[str, Any
     return rows
 
 
-def measured(pipeline: Any, data: Split) -> dict[str, float]:
-    """Hamming error and subset accuracy in percent, and seconds to fit and predict."""
+def measured(pipeline: Any, data: Split) -> dict[str, float | None]:
+    """Errors in percent, calibration error, and seconds to fit and predict."""
     began = time.perf_counter()
     pipeline.fit(data.X_train, data.Y_train)
     fitted = time.perf_counter()
@@ -131,9 +131,20 @@ def measured(pipeline: Any, data: Split) -> dict[str, float]:
     return {
         "hamming": 100 * metrics.hamming_error(data.Y_test, predicted),
         "subset": 100 * metrics.subset_accuracy(data.Y_test, whole),
+        "calibration": _calibration(pipeline, data),
         "fit_seconds": fitted - began,
         "predict_seconds": done - fitted,
     }
+
+
+def _calibration(pipeline: Any, data: Split) -> float | None:
+    """Expected calibration error in percent, where there is one column per label."""
+    if not hasattr(pipeline, "predict_proba"):
+        return None
+    p = pipeline.predict_proba(data.X_test)
+    if not isinstance(p, np.ndarray):
+        return None
+    return 100 * metrics.expected_calibration_error(data.Y_test, p)
 
 
 def _tenfold(X: np.ndarray) -> np.ndarray:
