@@ -61,3 +61,11 @@ def test_an_unknown_suite_is_refused():
     found = crbm("bench", "--suite", "magic")
     assert found.returncode == 2
     assert "multilabel" in found.stderr
+
+
+def test_the_demo_refuses_a_bad_folder_before_it_trains(tmp_path):
+    (tmp_path / "file").touch()
+    found = crbm("demo", "--out", str(tmp_path / "file" / "folder"))
+    assert found.returncode == 2
+    assert "Training" not in found.stdout
+    assert found.stderr.count("\n") == 1

@@ -40,6 +40,7 @@ Say = Callable[[str], None]
 
 def run(folder: Path, *, n_epochs: int = 30, seed: int = 0) -> dict[str, Errors]:
     """Train both algorithms and their rivals; print two tables, draw a picture."""
+    folder.mkdir(parents=True, exist_ok=True)  # fails now, not after the training
     console = Console()
     digits, picture = restore_digits(folder, n_epochs, seed, console.print)
     console.print(_table("1,000 occluded MNIST digits: wrong pixels, %", digits))
