@@ -22,7 +22,7 @@ class ThirdOrder(crbm.EnergyModel):
         return -(v * (u @ self.weight_uv)).sum(-1) - triples
 
 
-def main(n_epochs=60):
+def main(n_epochs=200):
     """The error of each rule: two bits of input, the third output is their product."""
     u = torch.cartesian_prod(torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, 1.0]))
     v = torch.cat([u, u.prod(-1, keepdim=True)], 1).clamp(min=0)

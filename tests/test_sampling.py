@@ -15,16 +15,22 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
+@pytest.fixture(params=["generator", "stream"])
+def source(request):
+    """Each source of bits, made from a generator."""
+    return sampling.Stream if request.param == "stream" else lambda generator: generator
+
+
 @pytest.fixture(params=["16 bits", "32 bits", "double"])
-def draw(request):
+def draw(request, source):
     """Each path: probabilities to samples."""
 
     def run(p, generator):
         if request.param == "32 bits":
             with sampling.exactly():
-                return sampling.bernoulli(p, generator)
+                return sampling.bernoulli(p, source(generator))
         return sampling.bernoulli(
-            p.double() if request.param == "double" else p, generator
+            p.double() if request.param == "double" else p, source(generator)
         )
 
     return run
@@ -106,10 +112,62 @@ def test_samples_repeat_whatever_the_number_of_threads(draw):
     assert not torch.equal(results[0], draw(p, seeded(1)))
 
 
-def test_the_rounding_of_sixteen_bits_is_below_its_step():
-    """P(sample = 1) is the share of thresholds below p: at most 2^-16 too high."""
-    grid = torch.arange(-(2**15), 2**15, dtype=torch.int16)
-    for chance in CHANCES:
-        threshold = torch.tensor(chance).mul(2.0**16).sub(2.0**15)
-        share = (grid < threshold).double().mean().item()
-        assert 0 <= share - torch.tensor(chance).item() < 2**-16
+def fixed_bits(monkeypatch, bits):
+    """Let every draw find these bits."""
+    monkeypatch.setattr(sampling, "_bits", lambda like, dtype, source: bits)
+
+
+@pytest.mark.parametrize("chance", [0.0, 2**-17, *CHANCES, 1 - 2**-17, 1.0])
+def test_sixteen_bits_round_up_by_less_than_their_step(monkeypatch, chance):
+    """All 65,536 draws there are, each once: the share of ones is the probability."""
+    fixed_bits(monkeypatch, torch.arange(-(2**15), 2**15, dtype=torch.int16))
+    p = torch.full((2**16,), chance)
+    bias = sampling.bernoulli(p).double().mean().item() - p[0].item()
+    # the sum of p * 2^16 and an integer is rounded at its 24th bit: 2^-8 of a step
+    assert -(2**-24) <= bias < 2**-16
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_thirty_two_bits_turn_at_the_exact_threshold(monkeypatch, chance):
+    p = torch.full((2,), chance, dtype=torch.float64)
+    threshold = math.ceil(chance * 2**32) - 2**31  # this many integers lie below
+    fixed_bits(monkeypatch, torch.tensor([threshold - 1, threshold]).int())
+    assert sampling.bernoulli(p).tolist() == [1, 0]
+
+
+def test_the_same_samples_with_less_memory():
+    logits = torch.randn(1001, generator=seeded(3))
+    expected = sampling.from_logits(logits, seeded())
+    found = sampling.from_logits_(logits, seeded())
+    assert torch.equal(found, expected)
+    assert found.data_ptr() == logits.data_ptr()
+
+
+def test_streams_are_for_chains_that_draw_much():
+    generator = seeded()
+    assert sampling.stream(generator, torch.empty(100)) is generator
+    assert isinstance(
+        sampling.stream(generator, torch.empty(128, 784)), sampling.Stream
+    )
+
+
+def test_a_stream_leaves_no_state_but_the_generators():
+    """What a checkpoint keeps, the generator's state, repeats the streams after it."""
+    generator, fair = seeded(), torch.full((1000,), 0.5)
+    state = generator.get_state()
+    first, second = (
+        sampling.bernoulli(fair, sampling.Stream(generator)) for _ in range(2)
+    )
+    assert not torch.equal(first, second)
+    generator.set_state(state)
+    assert torch.equal(sampling.bernoulli(fair, sampling.Stream(generator)), first)
+    assert torch.equal(sampling.bernoulli(fair, sampling.Stream(generator)), second)
+
+
+def test_streams_of_one_generator_are_independent(draw):
+    """Chi-square on 250,000 pairs, as above."""
+    generator, p = seeded(), torch.full((250_000,), 0.3)
+    pairs = 2 * draw(p, generator) + draw(p, generator)
+    counts = torch.bincount(pairs.long(), minlength=4)
+    expected = 250_000 * torch.tensor([0.49, 0.21, 0.21, 0.09]).double()
+    assert chisquare(counts.numpy(), expected.numpy()).pvalue > 1e-3

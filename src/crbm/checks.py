@@ -56,6 +56,8 @@ def same_kind(name: str, tensor: Tensor, parameter: Tensor) -> None:
 
 def finite(name: str, tensor: Tensor) -> None:
     """Refuse NaN and infinity, naming the first place."""
+    if tensor.sum().isfinite():  # one pass; a sum may overflow, so ask again below
+        return
     good = torch.isfinite(tensor)
     if not good.all():
         row, column = _first(~good)
@@ -68,8 +70,8 @@ def finite(name: str, tensor: Tensor) -> None:
 
 def binary(name: str, tensor: Tensor, *, missing: bool = False) -> None:
     """Refuse values other than 0 and 1 (and NaN, where a label may be missing)."""
-    good = (tensor == 0) | (tensor == 1)
-    if missing:
+    good = tensor == tensor.bool()
+    if missing and not good.all():
         good |= tensor.isnan()
     if not good.all():
         row, column = _first(~good)

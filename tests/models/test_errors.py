@@ -38,6 +38,24 @@ def test_not_a_number(model):
         model.condition(u)
 
 
+def test_numbers_whose_sum_overflows_are_finite_themselves(model):
+    model.condition(torch.full((5, 3), 3e38))
+    with pytest.raises(ValueError, match="`u` must be finite; row 0, column 1"):
+        model.condition(torch.tensor([[0.0, torch.inf, -torch.inf]]))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("wrong", [0.5, -1.0, 2.0, torch.inf, torch.nan])
+def test_binary_means_zero_or_one(wrong, missing):
+    v = torch.tensor([[0.0, 1.0], [1.0, wrong]])
+    checks.binary("v", v[:1], missing=missing)
+    if missing and v.isnan().any():
+        checks.binary("v", v, missing=True)
+        return
+    with pytest.raises(ValueError, match=f"row 1, column 1 holds {wrong}"):
+        checks.binary("v", v, missing=missing)
+
+
 def test_outputs_beyond_zero_and_one(model):
     v = torch.zeros(5, 4)
     v[3, 2] = 2

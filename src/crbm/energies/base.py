@@ -68,6 +68,10 @@ class Energy(ABC):
     def start_logits(self) -> Float[Tensor, "*batch visible"]:
         """Log-odds of v from the input alone, before any coupling speaks."""
 
+    def lowered(self) -> Energy:
+        """The energy with its matrix products in bfloat16, where it has large ones."""
+        return self
+
     def evaluate(self, v: Float[Tensor, "... visible"]) -> Evaluated:
         """The states with their free energy and what it was computed from."""
         return Evaluated(v, self.free_energy(v))
@@ -131,9 +135,10 @@ class Energy(ABC):
         logits = self.start_logits()
         if self.driven:
             return logits.sigmoid()
-        coins = torch.full_like(logits, 0.5)
-        if generator is not None:
-            coins = sampling.bernoulli(coins, generator)
+        if generator is None:
+            coins = torch.full_like(logits, 0.5)
+        else:
+            coins = sampling.fair_coins(logits, generator)
         if self.known is None:
             return coins
         return torch.where(self.known.isnan(), coins, self.known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -43,7 +44,7 @@ class BipartiteEnergy(Energy):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        return torch.broadcast_shapes(
+        return np.broadcast_shapes(  # torch's takes fifty times as long
             self.visible_bias.shape[:-1],
             self.hidden_bias.shape[:-1],
             () if self.known is None else self.known.shape[:-1],
@@ -81,11 +82,15 @@ class BipartiteEnergy(Energy):
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
     ) -> Evaluated:
         # Both products run once per distinct row, not once per case and candidate.
+        # Large tensors are few here: fresh memory costs more than arithmetic.
         products = (table @ self.weight).index_select(0, ids.flatten())
-        logits = products.view(*ids.shape, -1) + self.hidden_bias[..., None, :]
+        logits = products.view(*ids.shape, -1).add_(self.hidden_bias[..., None, :])
         fields = self.visible_bias @ table.T
         field = fields.expand(len(ids), -1).gather(1, ids)
         return Evaluated(table, -field - softplus(logits).sum(-1), logits)
+
+    def lowered(self) -> BipartiteEnergy:
+        return replace(self, weight=self.weight.to(torch.bfloat16))
 
     def lifted(self) -> BipartiteEnergy:
         return replace(
@@ -118,7 +123,9 @@ class BipartiteEnergy(Energy):
 
 
 def _affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """X W + b, in one call where the shapes allow it."""
+    """X W + b, in one call where the shapes allow it; the product as precise as W."""
+    if weight.dtype != x.dtype:
+        return (x.to(weight.dtype) @ weight).to(x.dtype) + bias
     if x.ndim == 2 and bias.ndim <= 2:
         return torch.addmm(bias, x, weight)
     return x @ weight + bias

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import torch
+import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
@@ -45,7 +45,7 @@ class FunctionalEnergy(Energy):
         return self.u.shape[:-1]
 
     def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
-        shape = torch.broadcast_shapes(v.shape[:-1], self.batch_shape)
+        shape = np.broadcast_shapes(v.shape[:-1], self.batch_shape)
         rows = v.expand(*shape, -1).reshape(-1, self.n_visible)
         inputs = self.u.expand(*shape, -1).reshape(len(rows), -1)
         free = self.beta * self.function(rows, inputs).reshape(shape)

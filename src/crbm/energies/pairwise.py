@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import torch
+import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
@@ -35,7 +35,7 @@ class PairwiseEnergy(Energy):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        return torch.broadcast_shapes(
+        return np.broadcast_shapes(
             self.visible_bias.shape[:-1],
             () if self.known is None else self.known.shape[:-1],
         )

@@ -48,11 +48,11 @@ def log_partition(
     log_z, logits = _independent_units(independent)
     v = sampling.bernoulli(logits.sigmoid().expand(n_chains, *logits.shape), generator)
     log_weight = v.new_zeros(v.shape[:-1])
-    before = independent
+    before, source = independent, sampling.stream(generator, v)
     for step in range(1, n_steps + 1):
         now = energy.scaled(step / n_steps)
         log_weight += before.free_energy(v) - now.free_energy(v)
-        v = gibbs.step(now, v, generator).v
+        v = gibbs.step(now, v, source).v
         before = now
     return _estimate(log_z, log_weight)
 

@@ -7,6 +7,7 @@ from torch import Generator, Tensor
 
 from crbm import checks, sampling
 from crbm.energies import BipartiteEnergy, Energy
+from crbm.sampling import Source
 from crbm.types import ChainState
 
 
@@ -42,31 +43,33 @@ def run(
     """
     checks.whole_number("n_steps", n_steps, at_least=1)
     checks.columns("v", v, energy.n_visible, "output")
-    state = step(energy, v, generator, hidden_logits)
+    source = sampling.stream(generator, v)
+    state = step(energy, v, source, hidden_logits)
     for _ in range(n_steps - 1):
-        state = step(energy, state.v, generator)
+        state = step(energy, state.v, source)
     return state
 
 
 def step(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
-    generator: Generator | None = None,
+    generator: Source = None,
     hidden_logits: Float[Tensor, "*batch hidden"] | None = None,
 ) -> ChainState:
     """One sweep that leaves p(v) unchanged."""
     if not isinstance(energy, BipartiteEnergy):
         return site_step(energy, v, generator)
     if hidden_logits is None:
-        hidden_logits = energy.hidden_logits(v)
-    h = sampling.from_logits(hidden_logits, generator)
-    return ChainState(sampling.from_logits(energy.visible_logits(h), generator), h)
+        h = sampling.from_logits_(energy.hidden_logits(v), generator)
+    else:
+        h = sampling.from_logits(hidden_logits, generator)
+    return ChainState(sampling.from_logits_(energy.visible_logits(h), generator), h)
 
 
 def site_step(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
-    generator: Generator | None = None,
+    generator: Source = None,
 ) -> ChainState:
     """One sweep of single-unit updates in order: all it needs is a free energy."""
     v = v.clone()

@@ -48,10 +48,24 @@ def steps(
     energy: Energy, v: Float[Tensor, "*batch visible"], n_steps: int
 ) -> Iterator[Tensor]:
     """The means after each step."""
-    update = _block if isinstance(energy, BipartiteEnergy) else _sweep
     for _ in range(n_steps):
-        v = update(energy, v)
+        v = step(energy, v)
         yield v
+
+
+def step(
+    energy: Energy,
+    v: Float[Tensor, "*batch visible"],
+    hidden_logits: Float[Tensor, "*batch hidden"] | None = None,
+) -> Float[Tensor, "*batch visible"]:
+    """The means after one update of all units.
+
+    `hidden_logits` are the pre-activations of `v`, where they are known already.
+    """
+    if not isinstance(energy, BipartiteEnergy):
+        return _sweep(energy, v)
+    logits = energy.hidden_logits(v) if hidden_logits is None else hidden_logits
+    return energy.visible_logits(logits.sigmoid()).sigmoid()
 
 
 def log_partition_bound(
@@ -64,12 +78,6 @@ def log_partition_bound(
     """
     entropy = torch.special.entr(v) + torch.special.entr(1 - v)
     return entropy.sum(-1) - energy.free_energy(v)
-
-
-def _block(energy: Energy, v: Tensor) -> Tensor:
-    assert isinstance(energy, BipartiteEnergy)
-    h_mean = energy.hidden_logits(v).sigmoid()
-    return energy.visible_logits(h_mean).sigmoid()
 
 
 def _sweep(energy: Energy, v: Tensor) -> Tensor:

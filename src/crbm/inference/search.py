@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from crbm import checks
+from crbm import checks, sampling
 from crbm.energies import Energy
 from crbm.inference import gibbs as gibbs_chain
 from crbm.inference import mean_field as means
@@ -44,8 +43,7 @@ def mean_field(energy: Energy, *, n_steps: int = 10) -> Found:
     drives the outputs the search starts at their mean of a half, so that it repeats.
     """
     checks.whole_number("n_steps", n_steps, at_least=1)
-    steps = means.steps(energy, energy.start(), n_steps)
-    best = lowest(energy.evaluate(v) for v in steps)
+    best = lowest(visited(energy, energy.start(), n_steps, means.step))
     return Found(best.v, best.free_energy)
 
 
@@ -55,10 +53,25 @@ def walk(
     n_steps: int,
     generator: Generator | None,
 ) -> Iterator[Evaluated]:
-    """The states of a Gibbs chain after `v`, each evaluated just once."""
+    """The states of a Gibbs chain after `v`."""
+    source = sampling.stream(generator, v)
+
+    def step(energy: Energy, v: Tensor, logits: Tensor | None) -> Tensor:
+        return gibbs_chain.step(energy, v, source, logits).v
+
+    return visited(energy, v, n_steps, step)
+
+
+def visited(
+    energy: Energy,
+    v: Float[Tensor, "*batch visible"],
+    n_steps: int,
+    step: Callable[[Energy, Tensor, Tensor | None], Tensor],
+) -> Iterator[Evaluated]:
+    """The states that `n_steps` steps from `v` lead to, each evaluated just once."""
     logits = None
     for _ in range(n_steps):
-        v = gibbs_chain.step(energy, v, generator, logits).v
+        v = step(energy, v, logits)
         state = energy.evaluate(v)
         logits = state.hidden_logits
         yield state
@@ -66,20 +79,13 @@ def walk(
 
 def lowest(states: Iterator[Evaluated]) -> Evaluated:
     """The state of lowest free energy for each case; the earliest among equals."""
-    best = next(states)
+    v, free_energy, logits = next(states)
+    logits = None if logits is None else logits.clone()
+    best = Evaluated(v.clone(), free_energy.clone(), logits)
     for state in states:
         better = state.free_energy < best.free_energy
-        best = _where(better, state, best)
+        # Few cases improve late in a walk: to copy those is cheaper than `torch.where`.
+        for old, new in zip(best, state, strict=True):
+            if old is not None and new is not None:
+                old[better] = new[better]
     return best
-
-
-def _where(choose: Tensor, new: Evaluated, old: Evaluated) -> Evaluated:
-    rows = choose[..., None]
-    logits = old.hidden_logits
-    if logits is not None and new.hidden_logits is not None:
-        logits = torch.where(rows, new.hidden_logits, logits)
-    return Evaluated(
-        torch.where(rows, new.v, old.v),
-        torch.where(choose, new.free_energy, old.free_energy),
-        logits,
-    )

@@ -35,7 +35,7 @@ def bipartite_phase(states: States, hidden_logits: Tensor) -> BipartitePhase:
     """Sums of v, h and v h over states, where h = p(h = 1 | v)."""
     h = hidden_logits.sigmoid()
     if states.weight is not None:
-        h = h * states.weight[..., None]
+        h.mul_(states.weight[..., None])
     mean_v = _mean_visible(states)
     if h.ndim == 2:
         return BipartitePhase(mean_v, states.v, h, mean_h=h)

@@ -23,6 +23,14 @@ class Objective(Protocol):
         ...
 
 
+PRECISIONS = ("full", "bf16")
+
+
+def for_chain(energy: Energy, precision: str) -> Energy:
+    """The energy that a chain runs on, its products in the precision asked for."""
+    return energy if precision == "full" else energy.lowered()
+
+
 def drawn(
     energy: Energy,
     v: Float[Tensor, "batch visible"],

@@ -24,6 +24,8 @@ class Perceptron:
     ----------
     n_steps
         Gibbs steps of the search.
+    precision
+        Of the search's products, as in ContrastiveDivergence.
 
     Notes
     -----
@@ -32,9 +34,11 @@ class Perceptron:
     """
 
     n_steps: int = 10
+    precision: str = "full"
 
     def __post_init__(self) -> None:
         checks.whole_number("n_steps", self.n_steps, at_least=1)
+        checks.one_of("precision", self.precision, base.PRECISIONS)
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
@@ -42,5 +46,8 @@ class Perceptron:
         energy = energy.expand(batch.n_cases)
         data = energy.evaluate(base.found(energy, batch.v, self.n_steps, generator))
         start = energy.start(generator)
-        found = search.lowest(search.walk(energy, start, self.n_steps, generator))
+        walked = base.for_chain(energy, self.precision)
+        found = search.lowest(search.walk(walked, start, self.n_steps, generator))
+        if walked is not energy:
+            found = energy.evaluate(found.v)
         return Contrast.pair(data, found)
