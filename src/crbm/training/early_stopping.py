@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -91,6 +92,15 @@ class BestWeights:
         """Give the best weights back to the model."""
         if self.weights:
             model.load_state_dict(self.weights)
+
+    def state(self) -> dict[str, Any]:
+        """What must be kept to go on later."""
+        return {"error": self.error, "epoch": self.epoch, "weights": self.weights}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a kept state."""
+        self.error, self.epoch = state["error"], state["epoch"]
+        self.weights = state.get("weights", {})
 
 
 def copied(model: EnergyModel) -> dict[str, Tensor]:

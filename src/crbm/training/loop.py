@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
 from sklearn.exceptions import ConvergenceWarning
-from torch import Generator, Tensor
+from torch import Generator
 from torch.optim import Optimizer
 
 from crbm import checks
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
-from crbm.training.descent import Descent, OptimizerFactory, descent
-from crbm.training.early_stopping import BestWeights, PredictionError, copied
+from crbm.training.batches import Data, InMemory, Streamed, source
+from crbm.training.checkpoint import Checkpoint, kept
+from crbm.training.descent import OptimizerFactory
+from crbm.training.distributed import ALONE, Ranks, counted
+from crbm.training.early_stopping import PredictionError
 from crbm.training.history import Epoch, History
+from crbm.training.hooks import Hook, told
+from crbm.training.progress import shown
+from crbm.training.run import Run
 from crbm.training.threads import suited_threads
-from crbm.types import Batch, Cases
+from crbm.types import Batch
 
 DIVERGED = (
     "The loss was no longer finite in epoch {place}; training stopped and kept the "
     "weights of the epoch before. Lower `learning_rate`."
 )
 
+NO_CASES = (
+    "The data gave no cases in this epoch. Training reads them once per epoch: pass a "
+    "data set that can be read again."
+)
+
 
 def fit(
     model: EnergyModel,
     objective: Objective,
-    data: Cases,
+    data: Data,
     *,
     n_epochs: int = 128,
     batch_size: int = 128,
@@ -44,6 +54,10 @@ def fit(
     patience: int | None = None,
     callback: Callable[[int, Epoch], None] | None = None,
     n_threads: int | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    ranks: Ranks = ALONE,
 ) -> History:
     """Train a model in place by mini-batches and tell what happened.
 
@@ -54,7 +68,8 @@ def fit(
     objective
         The learning rule; it names states, the model differentiates.
     data
-        The training cases.
+        The training cases: a `Batch`, or, where they do not fit in memory, a Dataset
+        or DataLoader of torch.utils.data with items (u, v) or `Batch`.
     n_epochs, batch_size, learning_rate
         Passes over the data, cases per update and step size on the mean gradient.
     generator
@@ -76,6 +91,17 @@ def fit(
     n_threads
         Threads to compute with; chosen by the size of an update unless given. The
         process's own setting is put back afterwards.
+    checkpoint
+        Where and how often to keep the whole state of the run. Ctrl-C then keeps it
+        once more and raises `Interrupted`.
+    resume
+        Go on from the checkpoint, bit for bit, where there is one.
+    progress
+        Whether to show how far the run is; only on a terminal unless given.
+    ranks
+        The processes that train this model together, from `distributed.joined()`: each
+        learns from its part of every batch. The first one starts the others, keeps
+        checkpoints, shows progress and is called back.
 
     Examples
     --------
@@ -90,135 +116,95 @@ def fit(
     >>> len(history.epochs)
     3
     """
-    _check(model, data, n_epochs, batch_size, learning_rate, l2)
+    _check(n_epochs, batch_size, learning_rate, l2)
+    if not ranks.first:
+        checkpoint, resume, progress, callback = None, False, False, None
     if isinstance(validation, Batch):
         validation = PredictionError(validation)
-    update = descent(model, optimizer, learning_rate, l2)
-    with suited_threads(model, batch_size, n_threads):
-        return _epochs(
-            model,
-            partial(
-                run_epoch,
-                model,
-                objective,
-                data,
-                update,
-                batch_size=batch_size,
-                augment=augment,
-                generator=generator,
-            ),
-            n_epochs,
-            validation,
-            patience,
-            callback,
+    cases = source(model, data)
+    update = ranks.descent(model, optimizer, learning_rate, l2)
+    generator = ranks.shared(generator)
+    n_cases = getattr(data, "n_cases", None)  # a stream does not tell
+    run = Run(model, objective, update, generator, patience, n_cases)
+    options = {
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "l2": l2,
+        "validation": validation,
+        "augment": augment,
+    }
+    with (
+        suited_threads(model, batch_size, n_threads),
+        kept(run, n_epochs, checkpoint, cases, options, resume=resume) as keeping,
+        shown(run, n_epochs, progress) as showing,
+        ranks.together(run),
+    ):
+        hooks = [*told(callback), *showing, *keeping]
+        one_epoch = partial(
+            run_epoch,
+            run,
+            cases,
+            batch_size=batch_size,
+            augment=augment,
+            hooks=hooks,
+            ranks=ranks,
         )
+        _epochs(run, n_epochs, one_epoch, ranks.agreed(validation), hooks)
+    return run.finish()
 
 
 def _epochs(
-    model: EnergyModel,
-    run_one: Callable[[], float],
+    run: Run,
     n_epochs: int,
+    one_epoch: Callable[[], float],
     validation: Callable[[EnergyModel], float] | None,
-    patience: int | None,
-    callback: Callable[[int, Epoch], None] | None,
-) -> History:
+    hooks: Sequence[Hook],
+) -> None:
     """Epoch after epoch until one of the reasons to stop."""
-    history, best = History(), BestWeights(patience)
-    last_good = copied(model)
-    for place in range(n_epochs):
-        began = time.perf_counter()
-        loss = run_one()
+    while run.n_epochs < n_epochs and run.history.stopped is None:
+        loss = one_epoch()
         if not math.isfinite(loss):
-            model.load_state_dict(last_good)
-            history.stopped = "diverged"
-            warnings.warn(DIVERGED.format(place=place), ConvergenceWarning, 3)
-            break
-        last_good = copied(model)
-        error = None if validation is None else validation(model)
-        epoch = Epoch(loss, error, time.perf_counter() - began)
-        history.epochs.append(epoch)
-        if callback is not None:
-            callback(place, epoch)
-        if error is not None:
-            best.update(model, error, place)
-            if best.exhausted(place):
-                history.stopped = "early"
-                break
-    best.restore(model)
-    history.best_epoch = best.epoch
-    return history
+            run.diverge()
+            warnings.warn(DIVERGED.format(place=run.n_epochs), ConvergenceWarning, 3)
+            return
+        run.end_epoch(loss, None if validation is None else validation(run.model))
+        for hook in hooks:
+            hook.after_epoch(run)
 
 
 @torch.no_grad()
 def run_epoch(
-    model: EnergyModel,
-    objective: Objective,
-    data: Cases,
-    update: Descent,
+    run: Run,
+    data: InMemory | Streamed,
     *,
     batch_size: int,
     augment: Callable[[Batch, Generator | None], Batch] | None = None,
-    generator: Generator | None = None,
+    hooks: Sequence[Hook] = (),
+    ranks: Ranks = ALONE,
 ) -> float:
-    """One pass over the data in random order; the mean loss."""
-    total = torch.zeros((), dtype=torch.float64, device=data.v.device)
-    for batch in shuffled(data, batch_size, generator):
+    """What remains of a pass over the data; the mean loss of the whole pass."""
+    model, generator = run.model, run.generator
+    for batch in run.remaining(data.batches(batch_size, generator, ranks.part)):
+        noise = ranks.noise(generator, run.n_updates)
         if augment is not None:
-            batch = augment(batch, generator)
-        contrast = objective(model.absorb(batch.u), batch, generator)
+            batch = augment(batch, noise)
+        contrast = run.objective(model.absorb(batch.u), batch, noise)
         if batch.weight is not None:
             contrast = contrast.weighted(batch.weight)
-        update(batch.u, contrast, 1 / _total_weight(batch))
-        if contrast.loss is not None:
-            total += contrast.loss.sum()
-    return float(total) / data.n_cases
+        total = ranks.summed(counted(batch, contrast))
+        run.update(batch.u, contrast, 1 / total.weight)
+        run.count(total.n_cases, total.loss)
+        for hook in hooks:
+            hook.after_update(run)
+    if not run.n_seen:
+        raise ValueError(NO_CASES)
+    return run.gap
 
 
-def _total_weight(batch: Batch) -> float:
-    """What the sum over a batch is divided by to make a mean."""
-    if batch.weight is None:
-        return float(batch.n_cases)
-    return max(float(batch.weight.sum()), torch.finfo(torch.float32).tiny)
-
-
-def shuffled(
-    data: Cases, batch_size: int, generator: Generator | None
-) -> Iterator[Batch]:
-    """Mini-batches in random order; the last may be smaller."""
-    order = torch.randperm(data.n_cases, generator=generator)
-    for cases in order.to(data.v.device).split(batch_size):
-        yield data.select(cases)
-
-
-def _check(
-    model: EnergyModel,
-    data: Cases,
-    n_epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    l2: float,
-) -> None:
+def _check(n_epochs: int, batch_size: int, learning_rate: float, l2: float) -> None:
     checks.whole_number("n_epochs", n_epochs, at_least=0)
     checks.whole_number("batch_size", batch_size, at_least=1)
     if not learning_rate > 0:
         raise ValueError(f"`learning_rate` must be positive; got {learning_rate}.")
     if not l2 >= 0:
         raise ValueError(f"`l2` must not be negative; got {l2}.")
-    check_cases(model, data)
-
-
-def check_cases(model: EnergyModel, data: Cases) -> None:
-    """Refuse training cases that the model cannot learn from, before any update."""
-    parameter: Tensor = next(model.parameters())
-    checks.columns("v", data.v, model.n_visible, "output")
-    checks.same_kind("v", data.v, parameter)
-    checks.binary("v", data.v, missing=True)
-    checks.same_length(u=data.u, v=data.v, weight=data.weight)
-    if data.n_cases == 0:
-        raise ValueError("Training needs at least one case; got none.")
-    if data.u is not None:
-        n_inputs = getattr(model, "n_inputs", data.u.shape[-1])
-        if n_inputs:
-            checks.columns("u", data.u, n_inputs, "input")
-        checks.same_kind("u", data.u, parameter)
-        checks.finite("u", data.u)

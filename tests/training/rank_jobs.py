@@ -1,0 +1,121 @@
+"""What test_distributed runs: `torchrun rank_jobs.py JOB FOLDER`, or in one process."""
+
+import os
+import sys
+from pathlib import Path
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+import crbm
+from crbm import training
+from crbm.objectives import CandidateLikelihood, ExactLikelihood, Perceptron
+from crbm.training import Checkpoint, distributed
+from crbm.types import Batch
+
+N_EPOCHS = 4
+
+
+def problem():
+    """Outputs that follow from inputs; 11 cases leave a last batch of one."""
+    generator = torch.Generator().manual_seed(5)
+    u = torch.randn(11, 3, generator=generator)
+    weight = torch.rand(11, generator=generator) + 0.5
+    return Batch(u, (u > 0).float(), weight=weight)
+
+
+def trained(ranks, objective, data, *, seed=0, **options):
+    """The weights and the losses of a run that all ranks begin differently."""
+    model = crbm.CRBM(3, 3, 4, torch.Generator().manual_seed(10 + ranks.rank))
+    history = training.fit(
+        model,
+        objective,
+        data,
+        n_epochs=N_EPOCHS,
+        batch_size=5,
+        generator=torch.Generator().manual_seed(seed + ranks.rank),
+        ranks=ranks,
+        **options,
+    )
+    weights = {name: w.detach() for name, w in model.named_parameters()}
+    return weights, history.loss
+
+
+class Noted:
+    """A rule that remembers the random bits it was given."""
+
+    def __init__(self):
+        self.bits = []
+
+    def __call__(self, energy, batch, generator=None):
+        self.bits.append(int(torch.randint(2**40, (), generator=generator)))
+        return ExactLikelihood()(energy, batch, generator)
+
+
+def agree(ranks, folder):
+    """Every kind of run, for comparison with a single process."""
+    data, rule = problem(), ExactLikelihood()
+    u, v, plain = data.u, data.v, problem()._replace(weight=None)
+    table = plain._replace(candidates=v.unique(dim=0))
+    noted = Noted()
+    trained(ranks, noted, plain)
+    found = {
+        "plain": trained(ranks, rule, plain),
+        "weighted": trained(ranks, rule, data),
+        "candidates": trained(ranks, CandidateLikelihood(), table),
+        "l2 and Adam": trained(
+            ranks, rule, plain, l2=0.1, learning_rate=0.01, optimizer=torch.optim.Adam
+        ),
+        "early": trained(
+            ranks, rule, plain, validation=lambda model: float(ranks.rank), patience=1
+        ),
+        "data set": trained(ranks, rule, TensorDataset(u, v)),
+        "loader": trained(
+            ranks, rule, DataLoader(TensorDataset(u, v), 5, shuffle=True)
+        ),
+        "sampled": trained(ranks, Perceptron(), plain, validation=lambda model: 0.0),
+        "bits": noted.bits,
+    }
+    torch.save(found, folder / f"{ranks.n_ranks}-{ranks.rank}.pt")
+
+
+class Fatal:
+    """A rule that ends the second rank's process in the third epoch, once."""
+
+    def __init__(self, ranks, mark):
+        self.ranks, self.mark, self.n_calls = ranks, mark, 0
+
+    def __call__(self, energy, batch, generator=None):
+        self.n_calls += 1
+        if self.ranks.rank == 1 and self.n_calls == 8 and not self.mark.exists():
+            self.mark.touch()
+            os._exit(1)
+        return Perceptron()(energy, batch, generator)
+
+
+def die_once(ranks, folder):
+    """A run that is killed in its third epoch and resumes when started again."""
+    finished = folder / "finished"
+
+    def validation(model):
+        with finished.open("a") as file:
+            file.write("x")
+        return 0.0
+
+    found = trained(
+        ranks,
+        Fatal(ranks, folder / "died"),
+        problem()._replace(weight=None),
+        validation=validation,
+        checkpoint=Checkpoint(folder / "run.safetensors", every_seconds=0),
+        resume=True,
+    )
+    torch.save(found, folder / f"{ranks.n_ranks}-{ranks.rank}.pt")
+
+
+JOBS = {"agree": agree, "die_once": die_once}
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    with distributed.joined() as joined_ranks:
+        JOBS[sys.argv[1]](joined_ranks, Path(sys.argv[2]))
