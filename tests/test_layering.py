@@ -12,13 +12,15 @@ ROOT = Path(crbm.__file__).parent
 # Each part may import those of the rows above it, and of its own row only itself.
 # The bottom row is shared vocabulary, in the order in which it builds on itself.
 LAYERS = (
-    ("checks", "types", "sampling", "energies"),
+    ("checks", "types", "sampling", "energies", "persistence"),
     ("models", "inference", "hashing"),
     ("objectives",),
-    ("training", "metrics", "persistence"),
+    ("training", "metrics", "preprocessing"),
     ("estimators", "datasets"),
-    ("experiments",),
-    ("cli", "web"),
+    ("plotting",),
+    ("tasks", "experiments"),
+    ("web",),
+    ("cli",),
     ("__main__",),
 )
 VOCABULARY = LAYERS[0]

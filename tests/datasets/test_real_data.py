@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
-from crbm.datasets import Dataset, describe, load, loaders, names, read, write
+from crbm.datasets import (
+    Dataset,
+    describe,
+    folds,
+    load,
+    loaders,
+    names,
+    pipeline,
+    read,
+    write,
+)
 from crbm.datasets.formats import mulan_xml
 from crbm.datasets.loaders import LOADERS
 
@@ -196,3 +206,15 @@ def test_the_registry_has_a_loader_for_every_name():
     assert set(LOADERS) == set(names())
     for name in names():
         assert describe(name).title
+
+
+def test_majorminer_becomes_usable(data_dir):
+    """Scales up to 1e13 and 14 constant columns; learned on the training rows.
+
+    The largest possible z-score of n values is the root of n - 1, here 43.
+    """
+    data = load("majorminer", data_dir)
+    fold = folds(data)[0]
+    steps = pipeline("rank").fit(data.X[fold.train])
+    for part in fold:
+        assert np.abs(steps.transform(data.X[part])).max() < 60

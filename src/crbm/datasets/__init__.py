@@ -8,7 +8,7 @@ from crbm.datasets.noise import flip_pixels, occlude
 from crbm.datasets.reading import read, write
 from crbm.datasets.registry import describe, names
 from crbm.datasets.splits import Fold, folds
-from crbm.datasets.transforms import pipeline
+from crbm.preprocessing import pipeline
 
 __all__ = [
     "DataNotFoundError",

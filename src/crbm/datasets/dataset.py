@@ -100,6 +100,14 @@ class Dataset:
         rows = self.splits[name]
         return self.X[rows], self.Y[rows]
 
+    def summary(self) -> dict[str, Any]:
+        """What a model's file should remember of its data, as plain data."""
+        return {
+            "name": self.name,
+            "n_cases": len(self),
+            "feature_names": list(self.feature_names),
+        }
+
     @property
     def cardinality(self) -> float:
         """Mean number of labels of a row."""

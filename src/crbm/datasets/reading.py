@@ -71,7 +71,7 @@ def read(
     Dataset(name='pets', X=(2, 1) dense, Y=(2, 1) dense, splits=[])
     """
     path = Path(path)
-    kind = format or _guess(path)
+    kind = format or format_of(path)
     labels = _one_or_many(labels)
     if kind in ("csv", "parquet") and labels is None:
         raise ValueError(
@@ -115,14 +115,15 @@ def write(path: Path | str, data: Dataset, format: str | None = None) -> None:
         "parquet": table_writer.write_parquet,
         "npz": npz.write,
     }
-    kind = format or _guess(path)
+    kind = format or format_of(path)
     if kind not in writers:
         known = ", ".join(f"`{name}`" for name in writers)
         raise ValueError(f"A data set is written as one of {known}, not `{kind}`.")
     writers[kind](path, data)
 
 
-def _guess(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """The format that a file's name tells."""
     name = path.name.lower().removesuffix(".gz")
     if _MNIST_NAME.search(name):
         return "idx"

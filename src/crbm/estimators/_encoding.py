@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +35,41 @@ def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X checked by scikit-learn's rules: an array or a CSR matrix.
 
     Single precision stays single and all else becomes double, as in scikit-learn. The
-    models compute in the precision of X; single is at least twice as fast.
+    models compute in the precision of X; single is at least twice as fast. Last, the
+    estimator's own preprocessing is applied.
     """
-    return validate_data(
+    X = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
     )
+    return estimator._prepared(X, learn=reset)
+
+
+def in_pieces(estimator: Any, X: Any, n_rows: int) -> Iterator[Any]:
+    """Checked inputs, at most `n_rows` at a time.
+
+    An array is checked piece by piece too: one that is mapped from a file is never in
+    memory as a whole, and one of another precision is never copied as a whole.
+    """
+    by_piece = isinstance(X, np.ndarray) and X.ndim == 2
+    if not by_piece:
+        X = to_inputs(estimator, X, reset=False)
+    for start in range(0, max(X.shape[0], 1), n_rows):
+        rows = X[start : start + n_rows]
+        yield to_inputs(estimator, rows, reset=False) if by_piece else rows
+        forget_pages(X)
+
+
+def forget_pages(X: Any) -> None:
+    """Let go of what was read of a file that an array maps; it can be read again.
+
+    Otherwise the pages of the whole file would count as this process's memory. A map
+    with changes of its own (mode "c") is left alone.
+    """
+    advice = getattr(mmap, "MADV_DONTNEED", None)
+    while isinstance(X, np.ndarray) and getattr(X, "mode", None) != "c":
+        X = X.base
+    if isinstance(X, mmap.mmap) and advice is not None:
+        X.madvise(advice)
 
 
 def dense(X: Any, dtype: torch.dtype | None = None) -> Float[Tensor, "cases inputs"]:

@@ -12,12 +12,13 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from sklearn.base import ClassifierMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 from torch import Tensor
 from torch.nn.functional import pad
 
 from crbm import checks
-from crbm.estimators._encoding import dense, to_inputs
+from crbm.energies import Energy
+from crbm.estimators._encoding import dense, in_pieces
 from crbm.estimators.learner import Learner
 from crbm.types import Batch
 
@@ -44,8 +45,8 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
         """Log p(v | u) of label sets, some labels perhaps unknown."""
 
     @abstractmethod
-    def _top_k(self, u: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The likeliest label sets and their probabilities."""
+    def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The likeliest label sets and their probabilities, given the known labels."""
 
     def predict(self, X: Any, known: Any = None) -> np.ndarray:
         """The labels of each case.
@@ -58,9 +59,22 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
             Labels that are known already, NaN where they are not; predictions are
             made given them.
         """
-        p = self._checked_marginals(X, known)
-        labels = (p > self.thresholds_).astype(np.int64)
-        return self._decoded(_overruled(labels, known))
+        found = [self._labels(*piece) for piece in self._given_pieces(X, known)]
+        return self._decoded(np.concatenate(found, dtype=np.int64))
+
+    def predict_batches(self, X: Any, known: Any = None) -> Iterator[np.ndarray]:
+        """The same, 1024 cases at a time: where all answers do not fit in memory.
+
+        Examples
+        --------
+        Inputs in a file are read as they are needed, and need not fit either::
+
+            X = np.load("inputs.npy", mmap_mode="r")
+            for labels in classifier.predict_batches(X):
+                ...
+        """
+        for piece in self._given_pieces(X, known):
+            yield self._decoded(self._labels(*piece).astype(np.int64))
 
     def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
         """p(v_i = 1 | u), one column per label; for a single column one per class."""
@@ -69,11 +83,17 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
         p = _overruled(p.clip(TINY, 1 - TINY), known)
         return np.hstack([1 - p, p]) if self.single_column_ else p
 
-    def predict_top_k(self, X: Any, k: int = 5) -> TopK:
-        """The `k` likeliest label sets of each case with their joint probabilities."""
+    def predict_top_k(self, X: Any, k: int = 5, known: Any = None) -> TopK:
+        """The `k` likeliest label sets of each case with their joint probabilities.
+
+        With labels that are `known` (NaN where they are not), only sets that agree with
+        them count, and their probabilities are given them.
+        """
         check_is_fitted(self)
         checks.whole_number("k", k, at_least=1)
-        found = [padded(*self._top_k(u, k), k) for u, _ in self._pieces(X)]
+        given = None if known is None else self._encoded(known)
+        pieces = self._pieces(X, given)
+        found = [padded(*self._top_k(u, k, some), k) for u, some in pieces]
         labels, probability = zip(*found, strict=True)
         return TopK(torch.cat(labels).numpy(), torch.cat(probability).numpy())
 
@@ -89,6 +109,15 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
             assert labels is not None
             found.append(self._log_probability(u, labels))
         return torch.cat(found).numpy()
+
+    def condition(self, X: Any, known: Any = None) -> list[Energy]:
+        """p(v | u) of each member as an energy, given the known labels."""
+        check_is_fitted(self)
+        labels = None if known is None else self._encoded(known)
+        u, given = zip(*self._pieces(X, labels), strict=True)
+        cases = torch.cat(u)
+        clamps = None if known is None else torch.cat(given)
+        return [model.absorb(cases).clamp(clamps) for model in self.models_]
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one .safetensors file."""
@@ -108,10 +137,21 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
     def _checked_marginals(
         self, X: Any, known: Any
     ) -> Float[np.ndarray, "cases labels"]:
+        pieces = self._given_pieces(X, known)
+        found = [self._marginals(*piece).numpy() for piece in pieces]
+        return np.concatenate(found, dtype=np.float64)
+
+    def _labels(self, u: Tensor, known: Tensor | None) -> np.ndarray:
+        """True where a case has a label."""
+        p = self._marginals(u, known).numpy().astype(np.float64)
+        given = None if known is None else known.numpy()
+        return _overruled(p > self.thresholds_, given)
+
+    def _given_pieces(
+        self, X: Any, known: Any
+    ) -> Iterator[tuple[Tensor, Tensor | None]]:
         check_is_fitted(self)
-        labels = None if known is None else self._encoded(known)
-        found = [self._marginals(*piece) for piece in self._pieces(X, labels)]
-        return torch.cat(found).numpy().astype(np.float64)
+        return self._pieces(X, None if known is None else self._encoded(known))
 
     @torch.no_grad()
     def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
@@ -126,16 +166,17 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
         self, X: Any, labels: Tensor | None = None
     ) -> Iterator[tuple[Tensor, Tensor | None]]:
         """Some rows at a time, made dense only then: memory stays bounded."""
-        X = to_inputs(self, X, reset=False)
-        if labels is not None and len(labels) != X.shape[0]:
+        if labels is not None and len(labels) != _num_samples(X):
             raise ValueError(
-                f"Labels need one row per case; `X` has {X.shape[0]} rows, the labels "
-                f"have {len(labels)}."
+                f"Labels need one row per case; `X` has {_num_samples(X)} rows, the "
+                f"labels have {len(labels)}."
             )
-        for start in range(0, X.shape[0], ROWS_AT_ONCE):
-            piece = slice(start, start + ROWS_AT_ONCE)
-            u = dense(X[piece], self._dtype)
-            yield u, None if labels is None else labels[piece].to(u)
+        start = 0
+        for rows in in_pieces(self, X, ROWS_AT_ONCE):
+            u = dense(rows, self._dtype)
+            known = None if labels is None else labels[start : start + len(u)].to(u)
+            yield u, known
+            start += len(u)
 
     def _decoded(self, labels: np.ndarray) -> np.ndarray:
         return self.classes_[labels[:, 0]] if self.single_column_ else labels

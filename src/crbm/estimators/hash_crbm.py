@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Int
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 from torch import Generator, Tensor
 
 from crbm import checks
@@ -131,14 +130,10 @@ class HashCRBMClassifier(StructuredClassifier):
             energy, candidates=cases.candidates, mask=cases.mask, ids=cases.ids
         )
 
-    def predict(self, X: Any, known: Any = None) -> np.ndarray:
-        """The labels of each case, by marginals or by the mode (see `prediction`)."""
+    def _labels(self, u: Tensor, known: Tensor | None) -> np.ndarray:
         if self.prediction == "marginals":
-            return super().predict(X, known)
-        check_is_fitted(self)
-        labels = None if known is None else self._encoded(known)
-        modes = [self._mode(*piece) for piece in self._pieces(X, labels)]
-        return self._decoded(torch.cat(modes).numpy().astype(np.int64))
+            return super()._labels(u, known)
+        return self._mode(u, known).numpy() > 0.5
 
     def _learn_candidates(self, data: Batch, *, more: bool) -> None:
         assert data.u is not None
@@ -167,8 +162,8 @@ class HashCRBMClassifier(StructuredClassifier):
         return torch.cat([labels[:, 0] for labels, _ in found])
 
     @torch.no_grad()
-    def _top_k(self, u: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        found = [padded(*_best(p, k), k) for p in self._posteriors(u, None)]
+    def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
+        found = [padded(*_best(p, k), k) for p in self._posteriors(u, known)]
         labels, probability = zip(*found, strict=True)
         return torch.cat(labels), torch.cat(probability)
 

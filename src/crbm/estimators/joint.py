@@ -51,28 +51,42 @@ class UnlimitedClassifier(StructuredClassifier):
         return torch.stack(members).logsumexp(0) - torch.tensor(len(members)).log()
 
     @torch.no_grad()
-    def _top_k(self, u: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
         width = max(self.n_labels_, getattr(self, "n_hidden", 1))
         n_rows = max(1, LARGEST_TABLE // (len(self.observed_) * width))
-        found = [self._compared(part, k) for part in u.split(n_rows)]
+        found = []
+        for rows in torch.arange(len(u)).split(n_rows):
+            given = None if known is None else known[rows]
+            found.append(self._compared(u[rows], k, given))
         labels, probability = zip(*found, strict=True)
         return torch.cat(labels), torch.cat(probability)
 
-    def _compared(self, u: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        rounded = (self._marginals(u, None) > 0.5).to(u)
+    def _compared(
+        self, u: Tensor, k: int, known: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        rounded = (self._marginals(u, known) > 0.5).to(u)
         seen = (self.observed_ == rounded[:, None]).all(-1).any(-1)
         chance = u.new_zeros(len(u), len(self.observed_) + 1)
         for model in self.models_:
             energy = model.absorb(u)
-            log_z = log_partition(energy)[:, None]
+            log_z = log_partition(energy.clamp(known))[:, None]
             table = exact.scores(energy, self.observed_)[1]
+            table = table.masked_fill(self._contradicts(known), -torch.inf)
             extra = -energy.free_energy(rounded)[:, None]
             extra = extra.masked_fill(seen[:, None], -torch.inf)
             chance += torch.exp(torch.cat([table, extra], 1) - log_z)
         best = (chance / len(self.models_)).topk(min(k, chance.shape[1]))
         sets = torch.cat([self.observed_, self.observed_[:1]])[best.indices]
         is_extra = (best.indices == len(self.observed_))[..., None]
-        return torch.where(is_extra, rounded[:, None], sets), best.values
+        sets = torch.where(is_extra, rounded[:, None], sets)
+        return sets * (best.values > 0)[..., None], best.values
+
+    def _contradicts(self, known: Tensor | None) -> Tensor:
+        """Which of the observed sets disagree with the known labels of each case."""
+        if known is None:
+            return torch.tensor(False)
+        wanted = known[:, None]
+        return ((self.observed_ != wanted) & ~wanted.isnan()).any(-1)
 
 
 def log_partition(energy: Energy) -> Float[Tensor, " batch"]:

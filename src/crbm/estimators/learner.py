@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Generator, Tensor
 
 from crbm import checks, sampling, training
 from crbm.energies import Energy
+from crbm.estimators import long_runs
 from crbm.estimators import thresholds as decision
 from crbm.estimators._encoding import (
     check_binary,
@@ -28,8 +30,10 @@ from crbm.estimators._encoding import (
 )
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
+from crbm.preprocessing import KINDS, Preprocessor
 from crbm.types import Batch, Cases, Found, Marginals
 
+Augment = Callable[[Batch, Generator | None], Batch]
 METRICS = (None, "hamming", "macro_f1", "subset_accuracy")
 
 
@@ -41,6 +45,10 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
     ----------
     n_epochs, batch_size, learning_rate
         Passes over the data, cases per update, step size.
+    preprocessing
+        How the inputs are prepared; learned in `fit` and kept with the model:
+        "none", "standardise", "unit-norm", "robust", "log", "rank" or "kernel" (up to
+        1000 features of an RBF kernel), see `crbm.datasets.pipeline`.
     l2
         Strength of the pull of couplings towards zero.
     optimizer
@@ -59,6 +67,13 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         Seed of all randomness, as in scikit-learn.
     n_threads
         Threads to compute with; chosen by size unless given.
+    checkpoint_dir
+        Folder in which `fit` keeps its state every minute and when it is interrupted;
+        needs a fixed `random_state`, and each fit a folder of its own.
+    resume
+        Whether `fit` goes on from what it finds there, bit for bit.
+    progress
+        Whether to show how far training is; None does so on a terminal only.
     """
 
     # scikit-learn wants wrong parameters stored here and refused in `fit`
@@ -67,6 +82,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
     n_epochs: int = 50
     batch_size: int = 32
     learning_rate: float = 2**-4
+    preprocessing: str = "none"
     l2: float = 0.0
     optimizer: Any = None
     input_dropout: float = 0.0
@@ -77,6 +93,9 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
     warm_start: bool = False
     random_state: Any = None
     n_threads: int | None = None
+    checkpoint_dir: str | Path | None = None
+    resume: bool = False
+    progress: bool | None = False
 
     @abstractmethod
     def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
@@ -106,7 +125,12 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         return 1
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, validation: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: Any = None,
+        augment: Augment | None = None,
     ) -> Learner:
         """Learn from inputs X and labels y.
 
@@ -122,6 +146,9 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         validation
             A pair of held-out X and y for early stopping and thresholds, instead of a
             part of the training cases.
+        augment
+            Changes each mini-batch, its inputs already prepared, before it is learned
+            from, e.g. with fresh noise; called with a `Batch` and a generator.
         """
         self._check_parameters()
         fresh = not (self.warm_start and hasattr(self, "models_"))
@@ -133,7 +160,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         self._learn_candidates(train, more=False)
         if fresh:
             self._start_models(generator, data.v.dtype)
-        self._train(train, held_out, self.n_epochs, generator)
+        self._train(train, held_out, self.n_epochs, generator, augment, kept=True)
         self._tune_thresholds(held_out)
         return self
 
@@ -162,7 +189,9 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def _check_parameters(self) -> None:
+        long_runs.check(self)
         checks.one_of("thresholds", self.thresholds, METRICS)
+        checks.one_of("preprocessing", self.preprocessing, KINDS)
         checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
@@ -182,6 +211,20 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
             v, self.classes_, names, self.single_column_ = to_outputs(Y)
         self.label_names_, self.n_labels_ = names, v.shape[1]
         return self._weighted(self._cases(X, v), sample_weight)
+
+    def _prepared(self, X: Any, *, learn: bool) -> Any:
+        """Inputs as the models see them; a warm start keeps the old preprocessing."""
+        if self.preprocessing == "none":
+            return X
+        if learn and not hasattr(self, "models_"):
+            self.preprocessor_ = Preprocessor(self.preprocessing).fit(X)
+        return self.preprocessor_.transform(X)
+
+    @property
+    def _n_inputs(self) -> int:
+        """The number of inputs of the models."""
+        example = np.zeros((1, self.n_features_in_))
+        return int(self._prepared(example, learn=False).shape[1])
 
     def _cases(self, X: Any, v: Tensor) -> Batch:
         u = dense(X, self._dtype)
@@ -237,12 +280,19 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _start_models(self, generator: Generator, dtype: torch.dtype) -> None:
         self.models_ = [
-            self._new_model(self.n_features_in_, generator).to(dtype)
+            self._new_model(self._n_inputs, generator).to(dtype)
             for _ in range(self._n_members)
         ]
 
     def _train(
-        self, data: Batch, held_out: Batch | None, n_epochs: int, generator: Generator
+        self,
+        data: Batch,
+        held_out: Batch | None,
+        n_epochs: int,
+        generator: Generator,
+        augment: Augment | None = None,
+        *,
+        kept: bool = False,
     ) -> None:
         cases, error = self._with_candidates(data), None
         if held_out is not None:
@@ -259,17 +309,20 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
                 learning_rate=self.learning_rate,
                 generator=generator,
                 validation=error,
-                augment=self._augmentation(),
+                augment=augment or self._augmentation(),
                 optimizer=self.optimizer,
                 l2=self.l2,
                 patience=self.patience if self.early_stopping else None,
                 n_threads=self.n_threads,
+                **options,
             )
-            for model in self.models_
+            for model, options in zip(
+                self.models_, long_runs.run_options(self, kept=kept), strict=True
+            )
         ]
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
 
-    def _augmentation(self) -> Callable[[Batch, Generator | None], Batch] | None:
+    def _augmentation(self) -> Augment | None:
         if not self.input_dropout:
             return None
         return partial(drop_inputs, share=self.input_dropout)

@@ -17,8 +17,10 @@ from crbm.estimators.crbm import CRBMClassifier
 from crbm.estimators.crf import CRFClassifier
 from crbm.estimators.hash_crbm import HashCRBMClassifier
 from crbm.estimators.logistic import LogisticClassifier
+from crbm.estimators.long_runs import OF_THE_RUN
 from crbm.hashing import CandidateSets
-from crbm.training import Epoch, History
+from crbm.preprocessing import Preprocessor
+from crbm.training import History
 
 CLASSES: dict[str, type[StructuredClassifier]] = {
     kind.__name__: kind
@@ -34,6 +36,11 @@ def save(classifier: StructuredClassifier, path: str | Path) -> None:
     for place, model in enumerate(classifier.models_):
         for name, weight in model.state_dict().items():
             tensors[f"models.{place}.{name}"] = weight
+    if classifier.preprocessing != "none":
+        for name, tensor in classifier.preprocessor_.state().items():
+            tensors[f"preprocessing.{name}"] = tensor
+    if hasattr(classifier, "examples_"):  # inputs to try the model on
+        tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
     if isinstance(classifier, HashCRBMClassifier):
         tensors |= classifier.sets_.state()
     else:
@@ -76,10 +83,18 @@ def description(classifier: StructuredClassifier) -> dict[str, Any]:
         fitted["feature_names_in_"] = list(classifier.feature_names_in_)
     if isinstance(classifier, HashCRBMClassifier):
         fitted["candidate_recall_"] = classifier.candidate_recall_
+    if hasattr(classifier, "trained_on_"):
+        fitted["trained_on_"] = classifier.trained_on_
+    if hasattr(classifier, "output_shape_"):  # of outputs that are images
+        fitted["output_shape_"] = list(classifier.output_shape_)
     fitted["histories_"] = [history.as_dict() for history in classifier.histories_]
     return {
         "class": type(classifier).__name__,
-        "parameters": {k: _plain(k, v) for k, v in classifier.get_params().items()},
+        "parameters": {
+            name: _plain(name, value)
+            for name, value in classifier.get_params().items()
+            if name not in OF_THE_RUN
+        },
         "fitted": fitted,
         "versions": {
             "python": platform.python_version(),
@@ -98,8 +113,18 @@ def _restore(
     if "feature_names_in_" in fitted:
         names = np.asarray(fitted["feature_names_in_"], dtype=object)
         classifier.feature_names_in_ = names
+    if "trained_on_" in fitted:
+        classifier.trained_on_ = dict(fitted["trained_on_"])
+    if classifier.preprocessing != "none":
+        classifier.preprocessor_ = Preprocessor.restored(
+            classifier.preprocessing, _below("preprocessing.", tensors)
+        )
+    if "output_shape_" in fitted:
+        classifier.output_shape_ = tuple(fitted["output_shape_"])
+    if "examples" in tensors:
+        classifier.examples_ = tensors["examples"].numpy()
     _restore_models(classifier, tensors)
-    classifier.histories_ = [_history(record) for record in fitted["histories_"]]
+    classifier.histories_ = [History.from_dict(h) for h in fitted["histories_"]]
     classifier.thresholds_ = tensors["thresholds"].numpy()
     if isinstance(classifier, HashCRBMClassifier):
         sets = CandidateSets(classifier.n_bits, classifier.radius)
@@ -113,21 +138,34 @@ def _restore_models(
     classifier: StructuredClassifier, tensors: dict[str, Tensor]
 ) -> None:
     dtype = tensors["models.0.bias_v"].dtype
+    _check_claims(classifier, tensors)
     classifier._start_models(torch.Generator(), dtype)
     for place, model in enumerate(classifier.models_):
-        start = f"models.{place}."
-        model.load_state_dict(
-            {
-                k.removeprefix(start): t
-                for k, t in tensors.items()
-                if k.startswith(start)
-            }
-        )
+        model.load_state_dict(_below(f"models.{place}.", tensors))
 
 
-def _history(record: dict[str, Any]) -> History:
-    epochs = [Epoch(**epoch) for epoch in record["epochs"]]
-    return History(epochs, record["best_epoch"], record["stopped"])
+def _check_claims(classifier: StructuredClassifier, tensors: dict[str, Tensor]) -> None:
+    """Refuse sizes that a file claims and its tensors lack, before room is made."""
+    n_labels = classifier.n_labels_
+    claims: dict[str, tuple[int, ...]] = {"bias_v": (n_labels,)}
+    if hasattr(classifier, "n_hidden"):
+        claims["weight_vh"] = (n_labels, classifier.n_hidden)
+    if classifier.preprocessing == "none":
+        claims["weight_uv"] = (classifier.n_features_in_, n_labels)
+    for place in range(classifier._n_members):
+        for name, claimed in claims.items():
+            found = tuple(tensors[f"models.{place}.{name}"].shape)
+            if found != claimed:
+                raise ValueError(f"`{name}` has shape {found}, not {claimed}")
+
+
+def _below(start: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names start so, by the rest of their names."""
+    return {
+        name.removeprefix(start): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(start)
+    }
 
 
 def _plain(name: str, value: Any) -> Any:

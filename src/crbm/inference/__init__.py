@@ -1,5 +1,21 @@
 """Inference: small functions from an energy to a named tuple."""
 
-from crbm.inference import annealing, exact, gibbs, loopy_bp, mean_field, search
+from crbm.inference import (
+    annealing,
+    couplings,
+    exact,
+    gibbs,
+    loopy_bp,
+    mean_field,
+    search,
+)
 
-__all__ = ["annealing", "exact", "gibbs", "loopy_bp", "mean_field", "search"]
+__all__ = [
+    "annealing",
+    "couplings",
+    "exact",
+    "gibbs",
+    "loopy_bp",
+    "mean_field",
+    "search",
+]

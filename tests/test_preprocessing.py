@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import issparse, random_array
+from scipy.sparse import csr_array, issparse, random_array
 from scipy.stats import spearmanr
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 
-from crbm.datasets import folds, load, pipeline
-from crbm.datasets.transforms import KINDS, signed_exp, signed_log
+from crbm.preprocessing import KINDS, Preprocessor, pipeline
+from crbm.preprocessing.pipelines import signed_exp, signed_log
 
 RNG = np.random.default_rng(0)
 WILD = RNG.normal(size=(200, 4)) * [1e-6, 1, 1e6, 1e13]
@@ -21,7 +22,8 @@ def test_the_test_part_does_not_leak_into_the_training_part(kind):
     steps = pipeline(kind).fit(train)
     before = steps.transform(train)
     after = clone(steps).fit(train).transform(np.vstack([train, WILD[150:] * 1e3]))
-    np.testing.assert_array_equal(after[:150], before)
+    # products of matrices of other sizes round differently
+    np.testing.assert_allclose(after[:150], before, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["standardise", "log", "rank"])
@@ -54,13 +56,44 @@ def test_unit_norm_rows_have_length_one():
     np.testing.assert_allclose(np.linalg.norm(result, axis=1), 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "kernel"])
 def test_sparse_stays_sparse(kind):
     X = random_array((50, 8), density=0.2, format="csr", rng=RNG)
     X = X.astype(np.float32)
     result = pipeline(kind, sparse=True).fit_transform(X)
     assert issparse(result)
     assert result.nnz <= X.nnz
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_was_learned_comes_back_from_tensors(kind, sparse):
+    X = np.abs(WILD).astype(np.float32)
+    X = csr_array(X) if sparse else X
+    fitted = Preprocessor(kind).fit(X[:150])
+    restored = Preprocessor.restored(kind, fitted.state())
+    for rows in (X[150:], X[:1]):
+        expected, found = fitted.transform(rows), restored.transform(rows)
+        if issparse(expected):
+            expected, found = expected.toarray(), found.toarray()
+        assert found.dtype == np.float32
+        assert np.array_equal(found, expected)
+
+
+def test_sparse_rows_are_prepared_as_dense_ones_were():
+    fitted = Preprocessor("standardise").fit(WILD)
+    found = fitted.transform(csr_array(WILD))
+    assert np.array_equal(found, fitted.transform(WILD))
+
+
+def test_kernel_features_have_the_inner_products_of_the_kernel():
+    X = RNG.normal(size=(40, 3))
+    scaled = (X - X.mean(0)) / X.std(0)
+    centred = rbf_kernel(scaled, gamma=1 / 3)
+    for axis in (0, 1):
+        centred -= centred.mean(axis, keepdims=True)
+    features = Preprocessor("kernel").fit(X).transform(X)
+    np.testing.assert_allclose(features @ features.T / 100, centred, atol=1e-9)
 
 
 def test_signed_log_has_an_inverse():
@@ -72,15 +105,3 @@ def test_few_rows_and_new_kinds():
     assert clone(pipeline("rank"))[0].get_params()["n_quantiles"] == 1000
     with pytest.raises(ValueError, match="There is no scaling `z`; use one of `none`"):
         pipeline("z")
-
-
-def test_majorminer_becomes_usable(data_dir):
-    """Scales up to 1e13 and 14 constant columns; learned on the training rows.
-
-    The largest possible z-score of n values is the root of n - 1, here 43.
-    """
-    data = load("majorminer", data_dir)
-    fold = folds(data)[0]
-    steps = pipeline("rank").fit(data.X[fold.train])
-    for part in fold:
-        assert np.abs(steps.transform(data.X[part])).max() < 60

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -18,9 +20,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from crbm.datasets.dataset import Array
-
-KINDS = ("none", "standardise", "unit-norm", "robust", "log", "rank")
+KINDS = ("none", "standardise", "unit-norm", "robust", "log", "rank", "kernel")
 
 
 def pipeline(kind: str, *, sparse: bool = False) -> Pipeline:
@@ -32,8 +32,9 @@ def pipeline(kind: str, *, sparse: bool = False) -> Pipeline:
         ``"none"``; ``"standardise"``: mean 0, variance 1; ``"unit-norm"``: every
         row of length 1; ``"robust"``: median 0, quartile range 1; ``"log"``: signed
         log(1 + abs(x)), standardised, for scales that differ by powers of ten;
-        ``"rank"``: normal scores of the ranks, for any monotone distortion.
-        A constant column becomes 0.
+        ``"rank"``: normal scores of the ranks, for any monotone distortion;
+        ``"kernel"``: standardised, then up to 1000 features of an RBF kernel, for
+        outputs that do not depend linearly on the inputs. A constant column becomes 0.
     sparse
         Keep zeros zero, so that a sparse matrix stays sparse.
 
@@ -53,6 +54,7 @@ def pipeline(kind: str, *, sparse: bool = False) -> Pipeline:
         "robust": (RobustScaler(with_centering=not sparse),),
         "log": (_signed_log(), scaler),
         "rank": (RankTransformer(ignore_implicit_zeros=sparse), scaler),
+        "kernel": (scaler, KernelFeatures(), *_suited_to_descent()),
     }
     if kind not in steps:
         known = ", ".join(f"`{name}`" for name in KINDS)
@@ -97,6 +99,34 @@ class RankTransformer(QuantileTransformer):  # type: ignore[misc]
         return self
 
 
+class KernelFeatures(Nystroem):  # type: ignore[misc]
+    """Features of an RBF kernel by Nystroem's method, no more than there are rows."""
+
+    def __init__(self, n_components: int = 1000, *, random_state: int = 0) -> None:
+        super().__init__(n_components=n_components, random_state=random_state)
+
+    def fit(self, X: Any, y: Any = None) -> KernelFeatures:
+        """Choose training rows to compare with."""
+        asked: int = self.get_params()["n_components"]
+        self.n_components = min(asked, np.shape(X)[0])
+        try:
+            rows = super().fit(X, y).components_
+        finally:
+            self.n_components = asked
+        self.components_ = rows.toarray() if issparse(rows) else rows
+        return self
+
+
+def _suited_to_descent() -> tuple[Any, ...]:
+    """Kernel features are centred and made ten times longer: norms near 10 suit SGD."""
+    return StandardScaler(with_std=False), FunctionTransformer(tenfold)
+
+
+def tenfold(X: Any) -> Any:
+    """10 x."""
+    return 10 * X
+
+
 def _signed_log() -> FunctionTransformer:
     return FunctionTransformer(
         signed_log, inverse_func=signed_exp, accept_sparse=True, check_inverse=False
@@ -123,6 +153,5 @@ def _of_stored(X: Any, function: Any) -> Any:
     if not hasattr(X, "tocsr"):
         return function(np.asarray(X))
     result = X.tocsr(copy=True)
-    stored: Array = function(result.data)
-    result.data = stored
+    result.data = function(result.data)
     return result

@@ -1,0 +1,6 @@
+"""Scaling and kernel features of inputs, learned on the training part only."""
+
+from crbm.preprocessing.pipelines import KINDS, pipeline
+from crbm.preprocessing.preprocessor import Preprocessor
+
+__all__ = ["KINDS", "Preprocessor", "pipeline"]

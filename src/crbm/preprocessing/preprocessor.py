@@ -1,0 +1,79 @@
+"""The preprocessing inside a classifier: what it learned can be saved as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import issparse
+from sklearn.preprocessing import RobustScaler, StandardScaler
+from torch import Tensor
+
+from crbm.preprocessing.pipelines import KernelFeatures, RankTransformer, pipeline
+
+# All that a step needs of its training to transform, and nothing that could run.
+LEARNED = {
+    StandardScaler: ("mean_", "scale_"),
+    RobustScaler: ("center_", "scale_"),
+    RankTransformer: ("quantiles_", "references_"),
+    KernelFeatures: ("components_", "normalization_"),
+}
+NOTHING = np.empty(0)  # what a step that does not centre, say, has learned
+
+
+class Preprocessor:
+    """Inputs prepared as they were in training, in the precision they came in.
+
+    Parameters
+    ----------
+    kind
+        One of `KINDS`, see `pipeline`.
+
+    Examples
+    --------
+    >>> scaled = Preprocessor("standardise").fit(np.array([[1.0], [3.0]]))
+    >>> scaled.transform(np.array([[5.0]]))
+    array([[3.]])
+    >>> same = Preprocessor.restored("standardise", scaled.state())
+    >>> same.transform(np.array([[5.0]]))
+    array([[3.]])
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def fit(self, X: Any) -> Preprocessor:
+        """Learn from the training rows; sparse ones are kept sparse."""
+        self.sparse = issparse(X)
+        self.steps = pipeline(self.kind, sparse=self.sparse).fit(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The rows as the model sees them."""
+        if issparse(X) and not self.sparse:
+            X = X.toarray()  # centred columns have no zeros to leave out
+        return self.steps.transform(X).astype(X.dtype, copy=False)
+
+    def state(self) -> dict[str, Tensor]:
+        """What was learned, by step and attribute."""
+        tensors = {"sparse": torch.tensor(self.sparse)}
+        for place, (_, step) in enumerate(self.steps.steps):
+            for name in LEARNED.get(type(step), ()):
+                value = getattr(step, name)
+                array = NOTHING if value is None else np.asarray(value)
+                tensors[f"{place}.{name}"] = torch.from_numpy(array)
+        return tensors
+
+    @classmethod
+    def restored(cls, kind: str, tensors: Mapping[str, Tensor]) -> Preprocessor:
+        """The preprocessor whose `state` this was."""
+        found = cls(kind)
+        found.sparse = bool(tensors["sparse"])
+        found.steps = pipeline(kind, sparse=found.sparse)
+        for place, (_, step) in enumerate(found.steps.steps):
+            for name in LEARNED.get(type(step), ()):
+                array = tensors[f"{place}.{name}"].numpy()
+                setattr(step, name, array if array.size else None)
+        return found
