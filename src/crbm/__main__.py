@@ -2,4 +2,4 @@
 
 from crbm.cli import app
 
-app()
+app(prog_name="crbm")

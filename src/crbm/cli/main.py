@@ -8,21 +8,41 @@ from typing import Annotated
 import typer
 
 import crbm
-from crbm.cli import bench, data
-from crbm.cli.errors import plain_errors
+from crbm.cli import (
+    bench,
+    data,
+    evaluate,
+    inspect,
+    options,
+    predict,
+    reproduce,
+    serve,
+    show,
+    train,
+)
+from crbm.cli.errors import PlainGroup, plain_errors
 from crbm.experiments import demo as demonstration
 
 app = typer.Typer(
-    help="Structured output prediction with conditional RBMs.", no_args_is_help=True
+    cls=PlainGroup,
+    help="Structured output prediction with conditional RBMs.",
+    no_args_is_help=True,
 )
+app.command()(train.train)
+app.command()(predict.predict)
+app.command()(evaluate.evaluate)
+app.command()(inspect.inspect)
 app.add_typer(data.app, name="data")
 app.command()(bench.bench)
+app.command()(reproduce.reproduce)
+app.command()(serve.serve)
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         typer.echo(f"crbm {crbm.__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()
@@ -40,9 +60,14 @@ def main(
 @app.command()
 @plain_errors
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the report and the models.")
+    ] = Path("demo"),
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the digits.")] = 30,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    as_json: options.Json = False,
 ) -> None:
-    """Both algorithms on embedded data: two tables and a picture, in minutes."""
-    demonstration.run(out, n_epochs=epochs, seed=seed)
+    """Both algorithms on embedded data: two tables and a report, in minutes."""
+    found = demonstration.run(out, n_epochs=epochs, seed=seed, quiet=as_json)
+    if as_json:
+        typer.echo(show.as_text(found))

@@ -1,0 +1,55 @@
+"""`crbm reproduce`: the paper's tables and figures, by its protocol."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crbm.cli.errors import plain_errors
+from crbm.experiments import reproduce as reproduction
+
+
+class Target(StrEnum):
+    """What can be reproduced."""
+
+    TABLE1 = "table1"
+    TABLE2 = "table2"
+    FIGURE2 = "figure2"
+    REPORT = "report"
+
+
+@plain_errors
+def reproduce(
+    target: Annotated[
+        Target, typer.Argument(help="`report` renders what is there already.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder of rows and report; finished runs are kept.")
+    ] = Path("results"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version, in under ten minutes.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to run on.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+) -> None:
+    """Repeat the paper's experiments; an interrupted command goes on where it was."""
+    paths = reproduction.run(
+        target.value,
+        out,
+        quick=quick,
+        n_jobs=jobs,
+        dask=dask,
+        say=lambda text: typer.echo(text, err=True),
+    )
+    if as_json:
+        typer.echo(json.dumps([str(path) for path in paths]))
+        return
+    for path in paths:
+        typer.echo(path)

@@ -1,0 +1,1 @@
+"""What the commands do with users' files, as plain functions."""

@@ -1,0 +1,155 @@
+"""`crbm inspect`: what a model file is, and how its labels depend on each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from crbm import persistence, plotting
+from crbm.estimators import (
+    HashCRBMClassifier,
+    LogisticClassifier,
+    StructuredClassifier,
+    load,
+    saved,
+)
+from crbm.inference import couplings
+from crbm.tasks.output import claim
+from crbm.training import History
+
+# Label sets at which couplings are asked, and labels above which they are not.
+N_STATES, MOST_LABELS = 200, 400
+
+
+def run(
+    model: Path | str,
+    *,
+    n_pairs: int = 5,
+    draw: Path | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """What a model is, from its file alone, as plain data.
+
+    Parameters
+    ----------
+    model
+        The model file.
+    n_pairs
+        How many pairs of labels to name that attract most, and that exclude most.
+    draw, force
+        A PNG or SVG file for the filters of an image model, or else the couplings of
+        the labels; and whether it may be replaced.
+    """
+    if draw is not None:
+        claim(draw, force=force, endings=plotting.ENDINGS)
+    classifier = load(model)
+    report = {"file": str(model), **described(classifier)}
+    report["versions"] = persistence.read(model)[1].get("versions", {})
+    shape = image_shape(classifier)
+    if shape is None and is_coupled(classifier):
+        strength = label_couplings(classifier)
+        names = classifier.label_names_
+        report |= strongest_pairs(strength, names, n_pairs)
+        if draw is not None:
+            plotting.save(plotting.label_couplings, draw, strength, names)
+    elif draw is not None:
+        _draw_filters(classifier, shape, draw)
+    return report
+
+
+def described(classifier: StructuredClassifier) -> dict[str, Any]:
+    """Kind, sizes, labels, settings and training of a fitted classifier."""
+    data = dict(getattr(classifier, "trained_on_", {}))
+    features = data.pop("feature_names", None)
+    model = classifier.models_[0]
+    report: dict[str, Any] = {
+        "kind": type(classifier).__name__,
+        "n_features": classifier.n_features_in_,
+        "n_labels": classifier.n_labels_,
+        "n_hidden": getattr(model, "n_hidden", 0),
+        "n_members": len(classifier.models_),
+        "n_parameters": sum(p.numel() for p in model.parameters()),
+        "label_names": classifier.label_names_,
+        "feature_names": features,
+        "trained_on": data or None,
+        "settings": saved.description(classifier)["parameters"],
+        "training": [_training(history) for history in classifier.histories_],
+    }
+    if isinstance(classifier, HashCRBMClassifier):
+        report["candidate_recall"] = classifier.candidate_recall_
+        report["n_label_sets"] = len(classifier.sets_.table_)
+    return report
+
+
+def is_coupled(classifier: StructuredClassifier) -> bool:
+    """Whether labels depend on each other, and are few enough to ask in pairs."""
+    independent = isinstance(classifier, LogisticClassifier)
+    return not independent and 1 < classifier.n_labels_ <= MOST_LABELS
+
+
+def label_couplings(
+    classifier: StructuredClassifier,
+) -> Float[np.ndarray, "labels labels"]:
+    """How much each label raises the log-odds of each other one.
+
+    The log odds ratios of `crbm.inference.couplings` at the input 0, which is the mean
+    of standardised inputs, averaged over label sets that the model keeps from its
+    training and over the models of an ensemble.
+    """
+    hashed = isinstance(classifier, HashCRBMClassifier)
+    sets = classifier.sets_.table_ if hashed else classifier.observed_
+    v = sets[:: max(1, len(sets) // N_STATES)].to(classifier.models_[0].bias_v)
+    u = v.new_zeros(1, classifier._n_inputs)
+    members = [couplings.run(model.absorb(u), v) for model in classifier.models_]
+    return torch.stack(members).mean(0).double().numpy()
+
+
+def strongest_pairs(
+    strength: Float[np.ndarray, "labels labels"], names: list[str], n_pairs: int
+) -> dict[str, list[tuple[str, str, float]]]:
+    """The pairs that attract most and those that exclude most, strongest first."""
+    rows, columns = np.triu_indices(len(names), k=1)
+    values = strength[rows, columns]
+    order = np.argsort(values)
+
+    def named(places: np.ndarray) -> list[tuple[str, str, float]]:
+        return [(names[rows[i]], names[columns[i]], float(values[i])) for i in places]
+
+    attract = [place for place in order[::-1][:n_pairs] if values[place] > 0]
+    exclude = [place for place in order[:n_pairs] if values[place] < 0]
+    return {"attract": named(np.array(attract)), "exclude": named(np.array(exclude))}
+
+
+def image_shape(classifier: StructuredClassifier) -> tuple[int, int] | None:
+    """Height and width where the outputs are an image."""
+    shape = getattr(classifier, "output_shape_", None)
+    return None if shape is None or len(shape) != 2 else (shape[0], shape[1])
+
+
+def _draw_filters(
+    classifier: StructuredClassifier, shape: tuple[int, int] | None, path: Path
+) -> None:
+    if shape is None or not getattr(classifier.models_[0], "n_hidden", 0):
+        raise ValueError(
+            f"There is nothing to draw: a {type(classifier).__name__} of "
+            f"{classifier.n_labels_} labels has neither image filters nor couplings."
+        )
+    weights = classifier.models_[0].state_dict()["weight_vh"].numpy()
+    plotting.save(plotting.filters, path, weights, shape)
+
+
+def _training(history: History) -> dict[str, Any]:
+    best = history.best_epoch
+    return {
+        "epochs": len(history.epochs),
+        "first_loss": history.loss[0] if history.epochs else None,
+        "last_loss": history.loss[-1] if history.epochs else None,
+        "best_epoch": best,
+        "validation": None if best is None else history.validation[best],
+        "stopped": history.stopped,
+        "seconds": sum(epoch.seconds for epoch in history.epochs),
+    }

@@ -1,0 +1,1 @@
+from pets import folder, pets, trained  # noqa: F401 - fixtures

@@ -1,0 +1,78 @@
+"""Evaluation: the metrics module's own numbers, and each label's."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+import crbm
+from crbm import datasets, metrics
+from crbm.tasks import evaluate, train
+from crbm.tasks.data import Reading
+
+
+def test_all_measures_are_those_of_the_metrics(trained, folder, pets):
+    report = evaluate.run(trained, str(folder / "pets.csv"), per_label=True)
+    model = crbm.load(trained)
+    Y, predicted, p = pets.Y, model.predict(pets.X), model.predict_proba(pets.X)
+    assert report["n_cases"] == 120
+    assert report["metrics"] == {
+        "hamming_error": metrics.hamming_error(Y, predicted),
+        "subset_accuracy": metrics.subset_accuracy(Y, predicted),
+        "micro_f1": metrics.micro_f1(Y, predicted),
+        "macro_f1": metrics.macro_f1(Y, predicted),
+        "label_log_loss": metrics.label_log_loss(Y, p),
+        "expected_calibration_error": metrics.expected_calibration_error(Y, p),
+        "joint_log_loss": metrics.joint_log_loss(model.score_samples(pets.X, Y)),
+    }
+    cat = report["labels"][1]
+    assert cat["label"] == "cat"
+    assert cat["frequency"] == Y[:, 1].mean()
+    assert cat["error"] == pytest.approx((Y[:, 1] != predicted[:, 1]).mean())
+    assert cat["f1"] == pytest.approx(f1_score(Y[:, 1], predicted[:, 1]))
+
+
+def test_the_official_test_part_is_the_usual_one(trained, pets, tmp_path):
+    rows = {"train": np.arange(100), "test": np.arange(100, 120)}
+    parts = datasets.Dataset(
+        X=pets.X, Y=pets.Y, label_names=pets.label_names, splits=rows
+    )
+    datasets.write(tmp_path / "parts.npz", parts)
+    source = str(tmp_path / "parts.npz")
+    assert evaluate.run(trained, source)["n_cases"] == 20
+    everything = evaluate.run(trained, source, how=Reading(part="all"))
+    assert everything["n_cases"] == 120
+
+
+def test_noisy_images_get_the_error_on_changed_pixels(tmp_path):
+    clean = np.eye(12, dtype=np.uint8)
+    noisy = clean.copy()
+    noisy[0, 0], noisy[1, 5] = 0, 1
+    datasets.write(tmp_path / "d.npz", datasets.Dataset(X=noisy, Y=clean))
+    out = tmp_path / "m.safetensors"
+    train.run(
+        str(tmp_path / "d.npz"),
+        out,
+        model="logreg",
+        settings={"n_epochs": 1, "random_state": 0},
+    )
+    found = evaluate.run(out, str(tmp_path / "d.npz"))["metrics"]
+    predicted = crbm.load(out).predict(noisy)
+    assert found["changed_error"] == metrics.changed_error(clean, predicted, noisy)
+
+
+def test_data_without_the_labels_is_refused(trained, tmp_path):
+    (tmp_path / "new.csv").write_text("length,weight,legs,teeth\n1,2,3,4\n")
+    with pytest.raises(
+        ValueError, match="does not have the model's labels, such as `dog`"
+    ):
+        evaluate.run(trained, str(tmp_path / "new.csv"))
+
+
+def test_the_calibration_curve_is_drawn(trained, folder, tmp_path):
+    evaluate.run(trained, str(folder / "pets.csv"), draw=tmp_path / "c.svg")
+    assert "observed frequency" in (tmp_path / "c.svg").read_text()
+
+
+def test_every_measure_has_a_meaning():
+    for name in ("hamming_error", "joint_log_loss", "changed_error"):
+        assert len(evaluate.meaning(name)) > 20

@@ -1,0 +1,108 @@
+"""Questions that wait are asked together; the trouble of one batch stays in it."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+
+from crbm.web.batching import Batcher, OverloadedError
+
+
+class Doubling:
+    """Doubles numbers, remembers its batches, and waits where it is told to."""
+
+    def __init__(self):
+        self.batches, self.go_on = [], Event()
+        self.go_on.set()
+
+    def __call__(self, numbers):
+        self.batches.append(list(numbers))
+        assert self.go_on.wait(10)
+        if 13 in numbers:
+            raise ArithmeticError("unlucky")
+        return [2 * number for number in numbers]
+
+
+def run(scenario, **limits):
+    """Run a scenario with a batcher over a `Doubling`."""
+    double = Doubling()
+    with ThreadPoolExecutor(1) as pool:
+        result = asyncio.run(scenario(Batcher(double, pool, **limits), double))
+    return result, double.batches
+
+
+async def busy(batcher, double):
+    """Keep the batcher busy with the number 0; what is asked now must wait."""
+    double.go_on.clear()
+    first = asyncio.create_task(batcher.ask(0))
+    while not double.batches:
+        await asyncio.sleep(0.001)
+    return first
+
+
+async def ask_while_busy(batcher, double, numbers):
+    first = await busy(batcher, double)
+    waiting = [asyncio.create_task(batcher.ask(number)) for number in numbers]
+    await asyncio.sleep(0)
+    double.go_on.set()
+    return await asyncio.gather(first, *waiting, return_exceptions=True)
+
+
+def test_a_lone_question_is_not_kept_waiting():
+    async def scenario(batcher, double):
+        return [await batcher.ask(1), await batcher.ask(2)]
+
+    assert run(scenario) == ([2, 4], [[1], [2]])
+
+
+def test_what_waits_is_asked_in_one_call_and_in_order():
+    async def scenario(batcher, double):
+        return await ask_while_busy(batcher, double, range(1, 8))
+
+    answers, batches = run(scenario)
+    assert answers == [0, 2, 4, 6, 8, 10, 12, 14]
+    assert batches == [[0], [1, 2, 3, 4, 5, 6, 7]]
+
+
+def test_a_call_has_no_more_than_the_largest_batch():
+    async def scenario(batcher, double):
+        return await ask_while_busy(batcher, double, range(1, 8))
+
+    assert run(scenario, largest=3)[1] == [[0], [1, 2, 3], [4, 5, 6], [7]]
+
+
+def test_a_failed_call_is_told_to_its_askers_and_the_next_goes_on():
+    async def scenario(batcher, double):
+        found = await ask_while_busy(batcher, double, [12, 13])
+        return [*found, await batcher.ask(14)]
+
+    first, *failed, last = run(scenario)[0]
+    assert (first, last) == (0, 28)
+    assert [str(error) for error in failed] == ["unlucky", "unlucky"]
+
+
+def test_askers_who_went_away_are_not_computed_for():
+    async def scenario(batcher, double):
+        first = await busy(batcher, double)
+        gone, stays = (asyncio.create_task(batcher.ask(n)) for n in (1, 2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        double.go_on.set()
+        return await asyncio.gather(first, stays)
+
+    assert run(scenario) == ([0, 4], [[0], [2]])
+
+
+def test_too_long_a_queue_is_refused():
+    async def scenario(batcher, double):
+        first = await busy(batcher, double)
+        waiting = [asyncio.create_task(batcher.ask(n)) for n in (1, 2)]
+        await asyncio.sleep(0)
+        with pytest.raises(OverloadedError, match="2 requests are waiting"):
+            await batcher.ask(3)
+        double.go_on.set()
+        return await asyncio.gather(first, *waiting)
+
+    assert run(scenario, longest=2)[0] == [0, 2, 4]

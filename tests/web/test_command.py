@@ -1,0 +1,64 @@
+"""The real `crbm serve`: it starts, answers, stops, and tells mistakes in a line."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from urllib.request import urlopen
+
+import pytest
+import typer
+
+from crbm.cli.serve import serve
+from crbm.experiments import serving
+
+SERVE = [sys.executable, "-m", "crbm", "serve"]
+
+
+def test_it_tells_where_it_listens_and_stops_when_asked(model_files):
+    command = [*SERVE, model_files / "crf.safetensors", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        url = process.stdout.readline().split()[0]
+        with urlopen(f"{url}/health") as answer:
+            assert json.load(answer)["models"] == ["crf"]
+        process.send_signal(signal.SIGINT)
+        assert "Ctrl+C" in process.stdout.read()
+        assert "Traceback" not in process.stdout.read()
+
+
+def test_an_absent_file_is_told_in_a_line(tmp_path):
+    command = [*SERVE, tmp_path / "nothing.safetensors"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert found.stderr.count("\n") == 1
+    assert "no model file" in found.stderr
+    assert found.stdout == ""
+
+
+def test_a_port_that_is_taken_is_told_in_a_line(model_files, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(typer.Exit) as stopped:
+            serve([model_files / "crf.safetensors"], port=port)
+    assert stopped.value.exit_code == 2
+    told = capsys.readouterr()
+    assert told.err.count("\n") == 1
+    assert f"port {port}" in told.err
+    assert told.out == ""
+
+
+@pytest.mark.slow
+def test_the_load_is_measured(monkeypatch):
+    monkeypatch.setattr(serving, "SECONDS", 0.3)
+    monkeypatch.setattr(serving, "N_HIDDEN", 4)
+    monkeypatch.setattr(serving, "ARRIVALS", (50,))
+    rows = serving.rows(say=lambda text: None)
+    assert [row["load"] for row in rows] == [
+        "50 arrive a second",
+        "32 clients at once",
+    ]
+    for row in rows:
+        assert row["failed"] == 0
+        assert row["p99 ms"] >= row["p50 ms"] > 0
+    assert rows[1]["cases per call"] > 1
