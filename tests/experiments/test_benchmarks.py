@@ -1,12 +1,14 @@
 """Benchmarks run end to end in miniature; no timing is asserted."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
 
 import crbm
-from crbm.experiments import floor, multilabel
+from crbm.cli.bench import markdown
+from crbm.experiments import benchmarks, floor, growth, multilabel, peers
 
 needs_data = pytest.mark.skipif(
     "CRBM_DATA" not in os.environ, reason="CRBM_DATA is unset: the real data is absent"
@@ -24,7 +26,7 @@ def test_steps_are_measured_beside_their_products(monkeypatch):
         "mean field 10",
     ]
     for row in rows:
-        assert row["ratio"] == row["ms"] / row["bare products ms"]
+        assert row["ratio"] == pytest.approx(row["ms"] / row["bare products ms"])
 
 
 def test_label_powerset_predicts_sets_seen():
@@ -55,3 +57,58 @@ def test_splits_are_fixed_and_disjoint():
     again = multilabel.split("yeast")
     assert np.array_equal(again.X_test, yeast.X_test)
     assert yeast.X_train.dtype == np.float32
+
+
+def test_peers_are_measured_beside_us_and_missing_ones_are_named(monkeypatch):
+    monkeypatch.setattr(peers, "ROUNDS", 1)
+    monkeypatch.setattr(peers, "N_CASES", 5)
+    monkeypatch.setattr(peers, "N_IMAGES", 128)
+    by_peer = {match.peer: match for match in peers.MATCHES}
+    chosen = (by_peer["scikit-learn"], by_peer["edge by edge"], by_peer["PGMax"])
+    monkeypatch.setattr(peers, "MATCHES", chosen)
+    said = []
+    rows = {row["peer"]: row for row in peers.rows(said.append)}
+    assert rows["scikit-learn"]["largest difference"] is None
+    assert rows["edge by edge"]["largest difference"] < 1e-5  # float32, 20 rounds
+    for row in rows.values():
+        assert row["times faster"] == pytest.approx(row["peer ms"] / row["ms"])
+    if "PGMax" not in rows:
+        assert "--peer-python" in said[-1]
+
+
+def test_a_peer_that_breaks_is_told_in_a_line():
+    with (
+        pytest.raises(ValueError, match="strange ended without an answer: KeyError"),
+        peers.Worker.started(sys.executable, "strange", {}),
+    ):
+        pass
+
+
+def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
+    axis = growth.Axis("waiting", "nothing", (1, 2, 4), lambda n: lambda: None)
+    ticks = iter([0.0, 1.0, 1.0, 4.0, 4.0, 13.0])  # 1, 3 and 9 seconds
+    monkeypatch.setattr(growth, "ROUNDS", 1)
+    monkeypatch.setattr(growth.time, "process_time", lambda: next(ticks))
+    row = growth._row(axis, say=lambda text: None)
+    assert row["exponent"] == pytest.approx(np.log2(3))
+    growth.plot([row], tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("axis", growth.AXES, ids=lambda axis: axis.cost)
+def test_the_work_of_each_axis_runs(axis):
+    axis.work(axis.sizes[0])()
+
+
+def test_an_unknown_suite_is_refused_with_the_names():
+    with pytest.raises(ValueError, match="'floor', 'multilabel', 'peers', 'growth'"):
+        benchmarks.run("magic", say=lambda text: None)
+
+
+def test_rows_become_a_markdown_table_without_their_lists():
+    rows = [{"work": "CD-1", "ratio": 1.2345, "all": [1, 2], "peer": None}]
+    assert markdown(rows).splitlines() == [
+        "| work | ratio | peer |",
+        "| --- | --- | --- |",
+        "| CD-1 | 1.23 | - |",
+    ]

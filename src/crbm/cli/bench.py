@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,34 +11,68 @@ from rich.console import Console
 from rich.table import Table
 
 from crbm.cli.errors import plain_errors
-from crbm.experiments import benchmarks
+from crbm.experiments import benchmarks, growth
 
-
-class Suite(StrEnum):
-    """What can be measured."""
-
-    FLOOR = "floor"
-    MULTILABEL = "multilabel"
-    LARGE = "large"
+NAMES = ", ".join(benchmarks.SUITES)
 
 
 @plain_errors
 def bench(
-    suite: Annotated[Suite, typer.Option(help="What to measure.")] = Suite.FLOOR,
+    suite: Annotated[str, typer.Option(help=f"What to measure: {NAMES}.")] = "floor",
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="For documents.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="A picture of `growth`, e.g. growth.png.")
+    ] = None,
+    peer_python: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="CRBM_PEER_PYTHON",
+            help="An interpreter that has packages to compare with; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Measure speed and accuracy against the hardware's limit and against peers."""
-    rows = benchmarks.run(suite.value, say=lambda text: typer.echo(text, err=True))
+    if plot is not None and suite != "growth":
+        raise ValueError("`--plot` draws the suite growth; add --suite growth.")
+    rows = benchmarks.run(
+        suite,
+        say=lambda text: typer.echo(text, err=True),
+        peer_pythons=peer_python or (),
+    )
+    if plot is not None:
+        growth.plot(rows, plot)
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
-        return
-    table = Table(*rows[0], title=f"crbm bench --suite {suite.value}")
+    elif as_markdown:
+        typer.echo(markdown(rows))
+    else:
+        Console().print(_table(rows, f"crbm bench --suite {suite}"))
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """The rows as a table of a Markdown document."""
+    lines = [_cells(rows[0]), ["---"] * len(_cells(rows[0]))]
+    lines += [[_shown(row[name]) for name in _cells(rows[0])] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _table(rows: list[dict[str, Any]], title: str) -> Table:
+    names = _cells(rows[0])
+    table = Table(*names, title=title)
     for row in rows:
-        table.add_row(*(_shown(value) for value in row.values()))
-    Console().print(table)
+        table.add_row(*(_shown(row[name]) for name in names))
+    return table
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    """The columns to show; lists are for scripts."""
+    return [name for name, value in row.items() if not isinstance(value, list)]
 
 
 def _shown(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sklearn.base import clone
 
+from crbm import checks
 from crbm.estimators import HashCRBMClassifier
-from crbm.experiments import floor, multilabel
+from crbm.experiments import floor, growth, multilabel, peers, serving
 
 Say = Callable[[str], None]
 
 
-def run(suite: str, say: Say) -> list[dict[str, Any]]:
-    """The rows of one suite."""
+def run(
+    suite: str, say: Say, *, peer_pythons: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """The rows of one suite.
+
+    Parameters
+    ----------
+    suite
+        One of `SUITES`.
+    say
+        Told what is being measured.
+    peer_pythons
+        Interpreters that have packages to compare with.
+    """
+    checks.one_of("suite", suite, SUITES)
+    if suite == "peers":
+        return peers.rows(say, peer_pythons)
     return SUITES[suite](say)
 
 
@@ -45,5 +61,8 @@ def _large(say: Say) -> list[dict[str, Any]]:
 SUITES: dict[str, Callable[[Say], list[dict[str, Any]]]] = {
     "floor": floor.rows,
     "multilabel": _multilabel,
+    "peers": peers.rows,
+    "growth": growth.rows,
     "large": _large,
+    "serve": serving.rows,
 }

@@ -1,0 +1,123 @@
+"""Figure 2: what each model makes of the same occluded digits, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from crbm import plotting
+from crbm.experiments import denoising, table2
+from crbm.experiments.store import Cell, Row
+from crbm.models import EnergyModel
+
+KIND = "occluded"
+MODELS = ("CD-1", "CD-10", "CD-PercLoss")
+SHAPE = (28, 28)
+N_DIGITS = 10
+STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30)
+
+
+def cells(rows: Sequence[Row]) -> dict[str, Cell]:
+    """The runs of Table 2 whose models are drawn: those of the first seed."""
+    return {
+        row["model"]: Cell(*(row[field] for field in Cell._fields))
+        for row in rows
+        if row["dataset"] == KIND and row["model"] in MODELS and row["seed"] == 0
+    }
+
+
+def trained(cell: Cell, folder: Path) -> EnergyModel:
+    """The model of a run; trained again if its weights were not kept."""
+    path = table2.weights_of(cell, folder)
+    if not path.exists():
+        table2.restore(cell, models=folder)
+    model = denoising.new_model(table2.declared(cell)[0], torch.Generator())
+    model.load_state_dict(load_file(path))
+    return model
+
+
+def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
+    """Write all pictures as PNG and SVG; the files."""
+    models = {
+        name: trained(cell, folder / "models") for name, cell in cells(rows).items()
+    }
+    data = denoising.digits(KIND, quick=quick)
+    figures = {
+        "figure2": restorations(models, data),
+        "filters": filters(models),
+        "error_by_epoch": error_by_epoch(rows),
+        "error_by_steps": error_by_steps(models, data),
+    }
+    tag = "-quick" if quick else ""
+    paths = []
+    for name, figure in figures.items():
+        for ending in plotting.ENDINGS:
+            paths.append(folder / f"{name}{tag}{ending}")
+            figure.savefig(paths[-1])
+    return paths
+
+
+def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:
+    """The first digits of the test part, restored by each model."""
+    u = data.test.u
+    assert u is not None
+    rows = slice(0, N_DIGITS)
+    columns = {name: denoising.restored(m, u[rows]) for name, m in models.items()}
+    columns["clean"] = data.test.v[rows]
+    figure = plotting.blank(1.3 * (len(columns) + 1), 1.25 * N_DIGITS + 0.3)
+    plotting.restoration(u[rows].numpy(), columns, SHAPE, figure=figure)
+    return figure
+
+
+def filters(models: Mapping[str, EnergyModel]) -> Any:
+    """What the hidden units of each model stand for."""
+    figure = plotting.blank(4.0 * len(models), 4.3)
+    axes = figure.subplots(1, len(models), squeeze=False)[0]
+    for ax, (name, model) in zip(axes, models.items(), strict=True):
+        weights = model.state_dict()["weight_vh"].numpy()
+        plotting.filters(weights, SHAPE, n_filters=49, ax=ax)
+        ax.set_title(name)
+    return figure
+
+
+def error_by_epoch(rows: Sequence[Row]) -> Any:
+    """Validation error after each epoch, for each kind of noise."""
+    kinds = sorted({row["dataset"] for row in rows})
+    figure = plotting.blank(5.0 * len(kinds), 3.6)
+    axes = figure.subplots(1, len(kinds), squeeze=False)[0]
+    for ax, kind in zip(axes, kinds, strict=True):
+        for row in rows:
+            if row["dataset"] == kind and row["seed"] == 0 and _curve(row):
+                ax.plot(range(1, len(_curve(row)) + 1), _curve(row), label=row["model"])
+        ax.set(title=f"{kind} MNIST", xlabel="epoch", ylabel="wrong pixels, %")
+        ax.set_yscale("log")
+        ax.legend()
+    return figure
+
+
+def _curve(row: Row) -> list[float]:
+    return row["details"].get("validation", [])
+
+
+@torch.no_grad()
+def error_by_steps(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:
+    """Test errors against the number of mean-field steps of the prediction."""
+    figure = plotting.blank(10.0, 3.6)
+    axes = figure.subplots(1, 2)
+    part = data.test.select(slice(0, 2000))
+    assert part.u is not None
+    for name, model in models.items():
+        errors = [
+            denoising.pixel_errors(part, denoising.restored(model, part.u, n_steps))
+            for n_steps in STEPS
+        ]
+        for ax, metric in zip(axes, ("all", "changed"), strict=True):
+            ax.plot(STEPS, [error[metric] for error in errors], "o-", label=name)
+    for ax, metric in zip(axes, ("all pixels", "changed pixels"), strict=True):
+        ax.set(xlabel="mean-field steps", ylabel=f"wrong among {metric}, %")
+        ax.legend()
+    return figure

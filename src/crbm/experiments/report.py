@@ -1,0 +1,202 @@
+"""The report: measured figures beside published ones, rendered from the store."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+
+from crbm.experiments import published, summary, table1, table2
+from crbm.experiments.published import Column, Figures
+from crbm.experiments.store import Row, Store
+from crbm.experiments.summary import Summary
+
+PICTURES = {
+    "figure2": "Occluded digits restored by each model. White: pixels of the input. "
+    "Red: pixels that only the prediction has. Blue: pixels that it took away.",
+    "filters": "What the strongest hidden units of each model ask for and forbid.",
+    "error_by_epoch": "Validation error after each epoch of training.",
+    "error_by_steps": "Test error against the mean-field steps of a prediction.",
+}
+
+
+class Figure(NamedTuple):
+    """A figure as it is shown: measured, its spread, published; all in percent."""
+
+    mean: str
+    spread: str
+    published: str
+    best: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it is shown.
+
+    Parameters
+    ----------
+    title, note
+        What it is, and how it was measured.
+    columns
+        Headings of the figures.
+    rows
+        Models and their figures; None where there is none.
+    choices
+        Which settings were chosen for which model and data set, and how often.
+    cost
+        Runs and hours that it took.
+    """
+
+    title: str
+    note: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Figure | None]]]
+    choices: Sequence[tuple[str, str, str]]
+    cost: str
+
+
+def write(folder: Path) -> list[Path]:
+    """Render report.html and report.md from the rows and pictures of a folder."""
+    stores = sorted(folder.glob("table[12]*.jsonl"))
+    shown = [table(list(Store(path))) for path in stores if "rates" not in path.name]
+    if not shown:
+        raise ValueError(
+            f"`{folder}` holds no rows to report. Run `crbm reproduce table1` first."
+        )
+    pictures = [
+        (path, caption)
+        for name, caption in PICTURES.items()
+        for path in sorted(folder.glob(f"{name}*.png"))
+    ]
+    written = []
+    for ending in ("html", "md"):
+        source = files("crbm.experiments").joinpath(f"report.{ending}.jinja")
+        environment = jinja2.Environment(
+            autoescape=ending == "html", trim_blocks=True, lstrip_blocks=True
+        )
+        environment.filters["inline"] = _inline
+        template = environment.from_string(source.read_text(encoding="utf-8"))
+        written.append(folder / f"report.{ending}")
+        text = template.render(tables=shown, pictures=pictures)
+        written[-1].write_text(text, encoding="utf-8")
+    return written
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """The table that these rows belong to."""
+    return (
+        _table1(rows) if rows[0]["experiment"].startswith("table1") else _table2(rows)
+    )
+
+
+def _table1(rows: Sequence[Row]) -> Table:
+    present = {row["dataset"] for row in rows}
+    names = [name for name in table1.DATASETS if name in present]
+    columns = [Column(name, "hamming") for name in names]
+    measured = summary.summarise(rows, columns, summary.by_fold)
+    missing = [name for name in table1.DATASETS if name not in present]
+    note = (
+        "Wrong labels on the test rows in percent, mean and standard deviation over "
+        "folds; settings chosen on the validation rows of each fold. Bold: lowest, or "
+        "not told from it by a two-sided paired t-test at 95 %."
+    )
+    if missing:
+        note += f" Not run, as their files were not there: {', '.join(missing)}."
+    return Table(
+        _title("Table 1: multi-label classification", rows),
+        note,
+        names,
+        _figures(measured, columns, published.TABLE1, "{:.2f}"),
+        list(_choices(rows)),
+        _cost(rows),
+    )
+
+
+def _table2(rows: Sequence[Row]) -> Table:
+    columns = [
+        Column(kind, metric) for kind in table2.KINDS for metric in ("all", "changed")
+    ]
+    measured = summary.summarise(rows, columns, summary.by_block)
+    return Table(
+        _title("Table 2: restoring noisy digits", rows),
+        "Wrong pixels on the test digits in percent, among all and among those that "
+        "the noise changed; mean and standard deviation over seeds. Bold: lowest, or "
+        "not told from it by a two-sided paired t-test at 95 % over ten parts of the "
+        "test digits.",
+        [f"{column.dataset}, {column.metric}" for column in columns],
+        _figures(measured, columns, published.TABLE2, "{:.3f}"),
+        list(_choices(rows)),
+        _cost(rows),
+    )
+
+
+def _title(title: str, rows: Sequence[Row]) -> str:
+    if rows[0]["config"]["quick"]:
+        return f"{title}: the quick version, on less data, not the paper's protocol"
+    return title
+
+
+def _figures(
+    measured: Summary, columns: Sequence[Column], printed: Figures, form: str
+) -> list[tuple[str, list[Figure | None]]]:
+    shown = []
+    for model, entries in measured.items():
+        figures: list[Figure | None] = []
+        for column in columns:
+            entry, paper = entries.get(column), printed.get(model, {}).get(column)
+            if entry is None:
+                figures.append(None)
+                continue
+            spread = form.format(entry.spread) if entry.n_repeats > 1 else ""
+            told = "" if paper is None else form.format(paper)
+            figures.append(Figure(form.format(entry.mean), spread, told, entry.best))
+        shown.append((model, figures))
+    return shown
+
+
+def _choices(rows: Iterable[Row]) -> Iterable[tuple[str, str, str]]:
+    """How often each setting was chosen, the commonest first."""
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        chosen = row["details"].get("chosen")
+        if chosen is None and "learning_rate" in row["config"]:
+            chosen = {"learning_rate": row["config"]["learning_rate"]}
+        if chosen:
+            place = counts.setdefault((row["model"], row["dataset"]), {})
+            words = _words(chosen)
+            place[words] = place.get(words, 0) + 1
+    for (model, dataset), place in counts.items():
+        order = sorted(place.items(), key=lambda item: -item[1])
+        yield model, dataset, "; ".join(f"{words} ({n} x)" for words, n in order[:3])
+
+
+def _words(settings: dict[str, Any]) -> str:
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    return ", ".join(f"{name} {_number(value)}" for name, value in flat.items())
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _cost(rows: Sequence[Row]) -> str:
+    hours = sum(row["seconds"] for row in rows) / 3600
+    versions = {json.dumps(row["versions"], sort_keys=True) for row in rows}
+    told = "; ".join(
+        ", ".join(f"{name} {v}" for name, v in json.loads(each).items())
+        for each in sorted(versions)
+    )
+    return f"{len(rows)} runs, {hours:.1f} hours on one thread each; {told}."
+
+
+def _inline(path: Path) -> str:
+    """A picture as part of the page."""
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

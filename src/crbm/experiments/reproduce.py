@@ -1,0 +1,72 @@
+"""What `crbm reproduce` does: run what is missing, then render what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from crbm.experiments import figure2, report, table1, table2
+from crbm.experiments.store import Store
+
+TARGETS = ("table1", "table2", "figure2", "report")
+
+
+def run(
+    target: str,
+    folder: Path,
+    *,
+    quick: bool,
+    n_jobs: int,
+    dask: str | None,
+    say: Callable[[str], None],
+) -> list[Path]:
+    """Complete one of the paper's tables or figures; the files of the report.
+
+    Parameters
+    ----------
+    target
+        "table1", "table2", "figure2", or "report" to render only.
+    folder
+        Where the rows are; those of finished runs are not run again.
+    quick
+        A small version, kept apart from the real one.
+    n_jobs
+        Runs at a time.
+    dask
+        Address of a Dask scheduler to send the runs to.
+    say
+        Told of each finished run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    how: dict[str, Any] = {"quick": quick, "n_jobs": n_jobs, "say": say}
+    pictures: list[Path] = []
+    with backend(dask):
+        if target == "table1":
+            table1.complete(_store(folder, "table1", quick), **how)
+        elif target != "report":
+            kinds = table2.KINDS if target == "table2" else (figure2.KIND,)
+            stores = (_store(folder, name, quick) for name in table2.STORES)
+            rows = table2.complete(*stores, kinds=kinds, **how)
+            if target == "figure2":
+                pictures = figure2.draw(rows, folder, quick=quick)
+    return [*report.write(folder), *pictures]
+
+
+def _store(folder: Path, name: str, quick: bool) -> Store:
+    return Store(folder / f"{name}{'-quick' if quick else ''}.jsonl")
+
+
+@contextmanager
+def backend(dask: str | None) -> Iterator[None]:
+    """Send joblib's work to a Dask cluster, where there is one."""
+    if dask is None:
+        yield
+        return
+    from distributed import Client
+
+    with Client(dask), joblib.parallel_config(backend="dask"):
+        yield

@@ -1,0 +1,154 @@
+"""An append-only store of finished runs, one JSON row each."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy
+import sklearn
+import torch
+
+import crbm
+
+Row = dict[str, Any]
+
+
+class Cell(NamedTuple):
+    """What is to be run: these fields together are its name.
+
+    Parameters
+    ----------
+    experiment
+        The table or figure it belongs to.
+    dataset, model
+        As they are named in the table.
+    fold, seed
+        Which part of the data is tested, and where the randomness starts.
+    config
+        Everything else that decides the outcome, as plain data.
+    """
+
+    experiment: str
+    dataset: str
+    model: str
+    fold: int | None
+    seed: int
+    config: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """A text that is equal for equal cells."""
+        return _key(self._asdict())
+
+
+class Outcome(NamedTuple):
+    """What a run found: figures in percent on the test part, and how it got there."""
+
+    metrics: dict[str, float]
+    details: dict[str, Any]
+
+
+class Store:
+    """Rows in a file; a row cut off by a crash is left out and written anew.
+
+    Parameters
+    ----------
+    path
+        A .jsonl file; it need not exist yet.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> cell = Cell("table1", "scene", "HashCRBM", 0, 0, {"n_bits": 7})
+    >>> with TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder) / "table1.jsonl")
+    ...     _ = store.add(cell, Outcome({"hamming": 8.8}, {}), seconds=1.0)
+    ...     store.find(cell)["metrics"]
+    {'hamming': 8.8}
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._rows = {_key(row): row for row in _read(path)}
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def find(self, cell: Cell) -> Row | None:
+        """The row of a cell, if it has been run."""
+        return self._rows.get(cell.key)
+
+    def add(self, cell: Cell, outcome: Outcome, seconds: float) -> Row:
+        """Write down a finished run; it is on the disk when this returns."""
+        row = {
+            **cell._asdict(),
+            "metrics": outcome.metrics,
+            "details": outcome.details,
+            "versions": versions(),
+            "seconds": round(seconds, 1),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as file:
+            _mend(file)
+            file.write(json.dumps(row).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        row = json.loads(json.dumps(row))
+        self._rows[cell.key] = row
+        return row
+
+
+def versions() -> dict[str, str]:
+    """What the figures depend on beside the configuration."""
+    return {
+        "crbm": crbm.__version__,
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
+def _key(row: Mapping[str, Any]) -> str:
+    return json.dumps([row[field] for field in Cell._fields], sort_keys=True)
+
+
+def _read(path: Path) -> Iterator[Row]:
+    """All whole rows; only the last line may be broken, by a crash while writing."""
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        row = _parsed(line)
+        if row is not None:
+            yield row
+        elif number < len(lines):
+            raise ValueError(
+                f"{path}, line {number}: not a JSON row. Remove that line to go on."
+            )
+
+
+def _mend(file: BinaryIO) -> None:
+    """Cut off what a crash left of a row, so that the next one has its own line."""
+    file.seek(0)
+    content = file.read()
+    start = content.rfind(b"\n") + 1
+    if start == len(content):
+        return
+    if _parsed(content[start:]) is None:
+        file.truncate(start)
+    else:  # only its newline is missing
+        file.write(b"\n")
+
+
+def _parsed(line: bytes) -> Row | None:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

@@ -1,0 +1,146 @@
+"""Choosing a classifier's settings on validation rows."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crbm import metrics
+from crbm.experiments.halving import halving
+
+Settings = dict[str, Any]
+
+
+class Part(NamedTuple):
+    """Rows of a data set."""
+
+    X: Any
+    Y: np.ndarray
+
+
+class Parts(NamedTuple):
+    """A fold with its inputs scaled as the training rows say."""
+
+    train: Part
+    valid: Part
+    test: Part
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long settings are tried.
+
+    Parameters
+    ----------
+    rungs
+        Epochs of each round of successive halving, which `keep` of them survive.
+    keep
+        Share of the settings that goes on after a rung.
+    n_epochs, patience
+        Epochs of the last one left, and how many without a lower validation error.
+    """
+
+    rungs: tuple[int, ...] = (2, 4, 8)
+    keep: float = 1 / 3
+    n_epochs: int = 100
+    patience: int = 10
+
+
+class Tuned(NamedTuple):
+    """A fitted classifier, its settings and its error on the validation rows."""
+
+    classifier: Any
+    settings: Settings
+    error: float
+
+
+@dataclass
+class Contender:
+    """Settings, the classifier as far as it is trained, and its best state so far."""
+
+    settings: Settings
+    classifier: Any
+    seed: int
+    best: Any = None
+    error: float = math.inf
+    n_rounds: int = field(default=0)
+
+    def advance(self, parts: Parts, n_epochs: int, patience: int) -> float:
+        """Train for more epochs; the lowest validation error so far."""
+        # another seed each time, or every round would shuffle the rows alike
+        self.classifier.set_params(
+            n_epochs=n_epochs,
+            patience=patience,
+            early_stopping=True,
+            warm_start=True,
+            random_state=self.seed + 1000 * self.n_rounds,
+        )
+        self.n_rounds += 1
+        self.classifier.fit(*parts.train, validation=parts.valid)
+        error = error_on(parts.valid, self.classifier)
+        if error < self.error:
+            self.error, self.best = error, copy.deepcopy(self.classifier)
+        return self.error
+
+
+def grid(values: Mapping[str, Sequence[Any]]) -> list[Settings]:
+    """All combinations, the first of each value first.
+
+    Examples
+    --------
+    >>> grid({"a": (1, 2), "b": (3,)})
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    """
+    return [
+        dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())
+    ]
+
+
+def by_halving(
+    new: Callable[..., Any],
+    settings: Sequence[Settings],
+    parts: Parts,
+    schedule: Schedule,
+    seed: int,
+) -> Tuned:
+    """The best settings by successive halving, trained until the error rises."""
+    contenders = [Contender(each, new(**each), seed) for each in settings]
+
+    def advance(contender: Contender, n_epochs: int) -> float:
+        return contender.advance(parts, n_epochs, schedule.patience)
+
+    left = halving(contenders, advance, schedule.rungs, keep=schedule.keep)
+    left.advance(parts, schedule.n_epochs, schedule.patience)
+    return Tuned(left.best, left.settings, left.error)
+
+
+def by_trying(
+    new: Callable[..., Any], settings: Sequence[Settings], parts: Parts
+) -> Tuned:
+    """The best settings of a classifier that is trained in one go."""
+    tried = []
+    for each in settings:
+        classifier = new(**each).fit(*parts.train)
+        tried.append(Tuned(classifier, each, error_on(parts.valid, classifier)))
+    return min(tried, key=lambda found: found.error)
+
+
+def with_readout(found: Tuned, options: Sequence[Settings], parts: Parts) -> Tuned:
+    """The same classifier with the settings of prediction that err least."""
+    tried = []
+    for each in options:
+        classifier = copy.deepcopy(found.classifier).set_params(**each)
+        settings = {**found.settings, **each}
+        tried.append(Tuned(classifier, settings, error_on(parts.valid, classifier)))
+    return min(tried, key=lambda found: found.error)
+
+
+def error_on(part: Part, classifier: Any) -> float:
+    """The share of wrong labels."""
+    return metrics.hamming_error(part.Y, classifier.predict(part.X))

@@ -1,0 +1,159 @@
+"""Each table of the paper in miniature, from its cells to the report."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from crbm import datasets
+from crbm.experiments import denoising, figure2, reproduce, table1, table2
+from crbm.experiments.denoising import Digits
+from crbm.experiments.store import Store
+from crbm.experiments.tuning import Schedule
+from crbm.types import Batch
+
+MINIATURE = Schedule(rungs=(1, 1), keep=0.5, n_epochs=3, patience=2)
+
+
+@pytest.fixture
+def small_labels(monkeypatch):
+    """60 rows whose labels follow the inputs, small grids, three folds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)).astype(np.float32)
+    Y = (X[:, :3] > 0).astype(np.uint8)
+    data = datasets.Dataset(X=X, Y=Y, name="yeast")
+    monkeypatch.setattr(table1.datasets, "load", lambda name: data)
+    monkeypatch.setattr(table1, "QUICK", MINIATURE)
+    monkeypatch.setattr(table1, "QUICK_FOLDS", 2)
+    monkeypatch.setattr(table1, "QUICK_DATASETS", ("yeast",))
+    chosen = ("LogReg", "CRBM + MF", "HashCRBM", "KNeighbors", *table1.OURS)
+    for name in table1.MODELS.keys() - chosen:
+        monkeypatch.delitem(table1.MODELS, name)
+    for name, model in table1.MODELS.items():
+        grid = {key: values[:2] for key, values in model.grid.items()}
+        monkeypatch.setitem(table1.MODELS, name, replace(model, grid=grid))
+
+
+@pytest.fixture
+def small_digits(monkeypatch):
+    """120 random images of which a part is wiped out, and tiny models."""
+    pixels = torch.rand(120, 784, generator=torch.Generator().manual_seed(0))
+    v = (pixels < 0.2).float()
+    cases = Batch(datasets.occlude(v, generator=torch.Generator().manual_seed(1)), v)
+    parts = [cases.select(slice(40 * i, 40 * i + 40)) for i in range(3)]
+    data = Digits(*parts, denoising.occluded)
+    monkeypatch.setattr(denoising, "digits", lambda kind, quick: data)
+    monkeypatch.setattr(table2, "QUICK_EPOCHS", 2)
+    monkeypatch.setattr(table2, "RATES", (1.0, 0.25))
+    monkeypatch.setattr(table2, "ADAM_RATES", (0.01, 0.001))
+    for name, config in table2.MODELS.items():
+        small = replace(config, n_hidden=min(config.n_hidden, 4), batch_size=20)
+        monkeypatch.setitem(table2.MODELS, name, small)
+
+
+def run(target, folder, say=lambda text: None):
+    return reproduce.run(target, folder, quick=True, n_jobs=1, dask=None, say=say)
+
+
+def figures(folder):
+    """All rows of a folder, without what differs between two runs."""
+    rows = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for row in Store(path):
+            del row["seconds"], row["finished"]
+            rows[json.dumps([path.name, row["dataset"], row["model"], row["fold"]])] = (
+                row
+            )
+    return rows
+
+
+class StoppedAfter:
+    """Listens to the messages and interrupts the command after so many rows."""
+
+    def __init__(self, n_rows):
+        self.left = n_rows
+
+    def __call__(self, text):
+        self.left -= "seed" in text
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("target", "fixture", "n_rows"),
+    [("table1", "small_labels", 10), ("table2", "small_digits", 18 + 10)],
+)
+def test_a_table_is_completed_after_an_interruption(
+    tmp_path, request, target, fixture, n_rows
+):
+    request.getfixturevalue(fixture)
+    run(target, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(target, tmp_path / "parts", say=StoppedAfter(3))
+    assert 0 < len(figures(tmp_path / "parts")) < n_rows
+    run(target, tmp_path / "parts")
+
+    whole = figures(tmp_path / "whole")
+    assert len(whole) == n_rows
+    assert figures(tmp_path / "parts") == whole
+
+
+def test_the_report_shows_measured_beside_published(
+    tmp_path, small_labels, monkeypatch
+):
+    run("table1", tmp_path)
+    monkeypatch.setattr(table1, "classify", lambda cell: pytest.fail("ran again"))
+    html, markdown = run("table1", tmp_path)
+    [row] = [
+        row
+        for row in Store(tmp_path / "table1-quick.jsonl")
+        if row["model"] == "HashCRBM" and row["fold"] == 0
+    ]
+    assert row["details"]["chosen"].keys() == {"learning_rate", "n_hidden", "n_bits"}
+    text = markdown.read_text()
+    assert "quick version" in text
+    [line] = [line for line in text.splitlines() if line.startswith("| HashCRBM | ")][
+        :1
+    ]
+    assert "/ 20.02 |" in line
+    rows = [
+        r["metrics"]["hamming"]
+        for r in Store(tmp_path / "table1-quick.jsonl")
+        if r["model"] == "HashCRBM"
+    ]
+    assert f"{np.mean(rows):.2f}" in line
+    page = html.read_text()
+    assert "paper 20.02" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_pictures_of_figure_2(tmp_path, small_digits):
+    paths = run("figure2", tmp_path)
+    names = {path.name for path in paths}
+    assert {"figure2-quick.png", "figure2-quick.svg", "filters-quick.png"} <= names
+    assert all(path.stat().st_size > 2000 for path in paths)
+    lost = tmp_path / "models" / "occluded-cd-percloss-0.safetensors"
+    before = lost.read_bytes()
+    lost.unlink()
+    cell = figure2.cells(list(Store(tmp_path / "table2-quick.jsonl")))["CD-PercLoss"]
+    figure2.trained(cell, tmp_path / "models")
+    assert lost.read_bytes() == before
+
+
+def test_settings_are_chosen_on_validation_rows_alone(small_labels, monkeypatch):
+    """Other test labels may change the error, never the choice."""
+    cell = table1.cells(["yeast"], ["HashCRBM"], True)[0]
+    before = table1.classify(cell)
+    parts = table1.fold("yeast", 0)
+    test = parts.test._replace(Y=1 - parts.test.Y)
+    monkeypatch.setattr(table1, "fold", lambda name, place: parts._replace(test=test))
+    after = table1.classify(cell)
+    assert after.details == before.details
+    assert after.metrics["hamming"] == pytest.approx(100 - before.metrics["hamming"])
+
+
+def test_a_report_without_rows_says_what_to_do(tmp_path):
+    with pytest.raises(ValueError, match="Run `crbm reproduce table1` first"):
+        run("report", tmp_path)
