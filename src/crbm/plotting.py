@@ -1,6 +1,6 @@
 """Pictures of models and predictions; each function returns matplotlib's axes.
 
-The course of a training is drawn by `classifier.history_.plot()`.
+The course of a training is drawn by `classifier.histories_[0].plot()`.
 """
 
 from __future__ import annotations

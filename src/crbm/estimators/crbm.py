@@ -40,7 +40,7 @@ INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
 class CRBMClassifier(UnlimitedClassifier):
     """A conditional RBM over the labels, with the paper's learning rules.
 
-    For the training parameters see `StructuredClassifier`.
+    For the training parameters see `Learner`.
 
     Parameters
     ----------

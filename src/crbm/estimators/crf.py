@@ -18,7 +18,7 @@ from crbm.types import Batch, Marginals
 class CRFClassifier(UnlimitedClassifier):
     """Labels coupled in pairs, learned and predicted with loopy belief propagation.
 
-    For the training parameters see `StructuredClassifier`.
+    For the training parameters see `Learner`.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class HashCRBMClassifier(StructuredClassifier):
     Spectral hashing gives each input a short code; V(u), the candidates, are the label
     sets of training inputs whose codes differ in at most `radius` bits. Predicting by
     marginals can combine labels into sets never seen in training; by the mode it
-    cannot. For the training parameters see `StructuredClassifier`.
+    cannot. For the training parameters see `Learner`.
 
     Parameters
     ----------

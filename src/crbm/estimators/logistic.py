@@ -18,7 +18,7 @@ from crbm.types import Batch, Marginals
 class LogisticClassifier(UnlimitedClassifier):
     """Each label predicted on its own: a CRBM without hidden units.
 
-    For the training parameters see `StructuredClassifier`.
+    For the training parameters see `Learner`.
 
     Examples
     --------
