@@ -8,7 +8,7 @@ import pytest
 
 import crbm
 from crbm.cli.bench import markdown
-from crbm.experiments import benchmarks, floor, growth, multilabel, peers
+from crbm.experiments.bench import floor, growth, multilabel, peers, suites
 
 needs_data = pytest.mark.skipif(
     "CRBM_DATA" not in os.environ, reason="CRBM_DATA is unset: the real data is absent"
@@ -102,7 +102,7 @@ def test_the_work_of_each_axis_runs(axis):
 
 def test_an_unknown_suite_is_refused_with_the_names():
     with pytest.raises(ValueError, match="'floor', 'multilabel', 'peers', 'growth'"):
-        benchmarks.run("magic", say=lambda text: None)
+        suites.run("magic", say=lambda text: None)
 
 
 def test_rows_become_a_markdown_table_without_their_lists():

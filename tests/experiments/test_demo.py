@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import crbm
-from crbm.experiments import demo, demo_digits, demo_genes
-from crbm.experiments.multilabel import Split, split
+from crbm.experiments.bench.multilabel import Split, split
+from crbm.experiments.demo import digits as demo_digits
+from crbm.experiments.demo import genes as demo_genes
+from crbm.experiments.demo import run as demo
 
 
 @pytest.fixture(scope="module")

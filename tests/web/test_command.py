@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from crbm.cli.serve import serve
-from crbm.experiments import serving
+from crbm.experiments.bench import serving
 
 SERVE = [sys.executable, "-m", "crbm", "serve"]
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from crbm.cli.errors import plain_errors
-from crbm.experiments import benchmarks, growth
+from crbm.experiments.bench import growth, suites
 
-NAMES = ", ".join(benchmarks.SUITES)
+NAMES = ", ".join(suites.SUITES)
 
 
 @plain_errors
@@ -37,7 +37,7 @@ def bench(
     """Measure speed and accuracy against the hardware's limit and against peers."""
     if plot is not None and suite != "growth":
         raise ValueError("`--plot` draws the suite growth; add --suite growth.")
-    rows = benchmarks.run(
+    rows = suites.run(
         suite,
         say=lambda text: typer.echo(text, err=True),
         peer_pythons=peer_python or (),

@@ -21,7 +21,7 @@ from crbm.cli import (
     train,
 )
 from crbm.cli.errors import PlainGroup, plain_errors
-from crbm.experiments import demo as demonstration
+from crbm.experiments.demo import run as demonstration
 
 app = typer.Typer(
     cls=PlainGroup,

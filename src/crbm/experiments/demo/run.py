@@ -10,7 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from crbm.experiments import demo_digits, demo_genes, demo_report
+from crbm.experiments.demo import report
+from crbm.experiments.demo.digits import Digits, restore
+from crbm.experiments.demo.genes import Genes, label, verdicts
 
 DIGITS = "1,000 occluded MNIST digits: wrong pixels, %"
 GENES = "917 yeast genes, 14 functions each, %"
@@ -34,29 +36,27 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)  # fails now, not after the training
     console, began = Console(quiet=quiet), time.perf_counter()
-    digits = demo_digits.restore(n_epochs, seed, console.print)
+    digits = restore(n_epochs, seed, console.print)
     console.print(_table(DIGITS, digits.errors))
-    genes = demo_genes.label(seed, console.print)
+    genes = label(seed, console.print)
     console.print(_table(GENES, genes.errors))
-    verdicts = demo_genes.verdicts(genes)
+    told = verdicts(genes)
     models = _saved(folder, digits, genes)
     seconds = time.perf_counter() - began
-    report = demo_report.write(folder, digits, genes, seconds)
-    for line in (*verdicts, "", *_next(folder, report)):
+    page = report.write(folder, digits, genes, seconds)
+    for line in (*told, "", *_next(folder, page)):
         console.print(line, highlight=False, soft_wrap=True)
     return {
         "digits": digits.errors,
         "yeast": genes.errors,
-        "verdicts": verdicts,
+        "verdicts": told,
         "models": [str(path) for path in models],
-        "report": str(report),
+        "report": str(page),
         "seconds": seconds,
     }
 
 
-def _saved(
-    folder: Path, digits: demo_digits.Digits, genes: demo_genes.Genes
-) -> list[Path]:
+def _saved(folder: Path, digits: Digits, genes: Genes) -> list[Path]:
     """The files of all our models."""
     named = {f"digits-{name}": model for name, model in digits.models.items()}
     named |= {f"yeast-{name}": model for name, model in genes.models.items()}
@@ -66,11 +66,11 @@ def _saved(
     return paths
 
 
-def _next(folder: Path, report: Path) -> list[str]:
+def _next(folder: Path, page: Path) -> list[str]:
     return [
-        f"The report, one file: {report}",
+        f"The report, one file: {page}",
         "What to try next:",
-        *(f"  {command}" for command in demo_report.next_commands(folder)),
+        *(f"  {command}" for command in report.next_commands(folder)),
     ]
 
 

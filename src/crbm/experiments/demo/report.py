@@ -13,13 +13,12 @@ import numpy as np
 
 import crbm
 from crbm import plotting
-from crbm.experiments import demo_genes
-from crbm.experiments.demo_digits import Digits
-from crbm.experiments.demo_genes import OURS, Genes
+from crbm.experiments.demo.digits import Digits
+from crbm.experiments.demo.genes import OURS, Genes, verdicts
 
 SHAPE = (28, 28)
 N_DIGITS, N_GENES, N_SETS = 6, 4, 3
-TEMPLATE = "demo_report.html"
+TEMPLATE = "report.html.jinja"
 
 
 class LikelySet(NamedTuple):
@@ -41,14 +40,16 @@ def write(folder: Path, digits: Digits, genes: Genes, seconds: float) -> Path:
     """Write report.html, and Figure 2 beside it as a file of its own."""
     restored = restoration(digits)
     restored.savefig(folder / "restored.png")
-    source = files("crbm.experiments").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    source = (
+        files("crbm.experiments.demo").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    )
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     page = environment.from_string(source).render(
         version=crbm.__version__,
         minutes=seconds / 60,
         digits=digits.errors,
         genes=genes.errors,
-        verdicts=demo_genes.verdicts(genes),
+        verdicts=verdicts(genes),
         restored=_inline(restored),
         filters=_inline(filters(digits)),
         calibration=_inline(calibration(genes)),

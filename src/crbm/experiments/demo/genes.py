@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from crbm import datasets
 from crbm.estimators import HashCRBMClassifier, LogisticClassifier, StructuredClassifier
-from crbm.experiments.multilabel import TUNED, split
+from crbm.experiments.bench.multilabel import TUNED, split
 
 OURS = "HashCRBM"
 N_EXAMPLES = 20  # kept with the models, for `crbm serve` to show

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from crbm import checks
 from crbm.estimators import HashCRBMClassifier
-from crbm.experiments import floor, growth, multilabel, peers, serving
+from crbm.experiments.bench import floor, growth, multilabel, peers, serving
 
 Say = Callable[[str], None]
 

@@ -23,7 +23,7 @@ import torch
 
 from crbm import training
 from crbm.energies import PairwiseEnergy
-from crbm.experiments import peer_work
+from crbm.experiments.bench import peer_work
 from crbm.inference import loopy_bp
 from crbm.models import RBM
 from crbm.objectives import (

@@ -1,0 +1,1 @@
+"""What `crbm bench` measures, side by side with others and in one run."""
