@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import os
+import shutil
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,10 +67,18 @@ def write(folder: Path, digits: Digits, genes: Genes, seconds: float) -> Path:
 def next_commands(folder: Path) -> list[str]:
     """What a reader may want to try now."""
     return [
-        f"crbm serve {folder}/*.safetensors",
-        f"crbm inspect {folder}/yeast-hashcrbm.safetensors",
-        "crbm train YOUR.csv --labels a,b,c --scale kernel --out model.safetensors",
+        f"{_command()} serve {folder}/*.safetensors",
+        f"{_command()} inspect {folder}/yeast-hashcrbm.safetensors",
+        f"{_command()} train YOUR.csv --labels a,b,c --preprocessing kernel "
+        "--out model.safetensors",
     ]
+
+
+def _command() -> str:
+    """How to call crbm from here: by name, or where `make` has installed it."""
+    if shutil.which("crbm"):
+        return "crbm"
+    return os.path.relpath(Path(sys.executable).with_name("crbm"))
 
 
 def restoration(digits: Digits) -> Any:
