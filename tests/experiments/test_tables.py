@@ -32,7 +32,7 @@ def small_labels(monkeypatch):
     for name in table1.MODELS.keys() - chosen:
         monkeypatch.delitem(table1.MODELS, name)
     for name, model in table1.MODELS.items():
-        grid = {key: values[:2] for key, values in model.grid.items()}
+        grid = {key: values[:3] for key, values in model.grid.items()}
         monkeypatch.setitem(table1.MODELS, name, replace(model, grid=grid))
 
 
