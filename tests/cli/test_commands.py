@@ -69,3 +69,4 @@ def test_the_demo_refuses_a_bad_folder_before_it_trains(tmp_path):
     assert found.returncode == 2
     assert "Training" not in found.stdout
     assert found.stderr.count("\n") == 1
+    assert "Choose another place." in found.stderr

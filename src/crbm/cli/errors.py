@@ -30,7 +30,7 @@ def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
             say(str(error) or "stopped.")
             raise typer.Exit(130) from error
         except MISTAKES as error:
-            say(str(error) or type(error).__name__)
+            say(_told(error) or type(error).__name__)
             raise typer.Exit(2) from error
 
     return run
@@ -64,3 +64,10 @@ def say(text: str) -> None:
 
 def _in_a_line(message: Warning | str, *_: Any, **__: Any) -> None:
     say(f"warning: {message}")
+
+
+def _told(error: Exception) -> str:
+    """What went wrong; the system's own words with the file they are about."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"`{error.filename}`: {error.strerror}. Choose another place."
+    return str(error)
