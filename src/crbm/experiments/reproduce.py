@@ -41,7 +41,8 @@ def run(
     say
         Told of each finished run.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    if target != "report":
+        folder.mkdir(parents=True, exist_ok=True)
     how: dict[str, Any] = {"quick": quick, "n_jobs": n_jobs, "say": say}
     pictures: list[Path] = []
     with backend(dask):
