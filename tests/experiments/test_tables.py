@@ -14,7 +14,7 @@ from crbm.experiments.store import Store
 from crbm.experiments.tuning import Schedule
 from crbm.types import Batch
 
-MINIATURE = Schedule(rungs=(1, 1), keep=0.5, n_epochs=3, patience=2)
+MINIATURE = Schedule(rungs=(1, 1, 3), keep=0.5, patience=2)
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import os
 import platform
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -109,12 +111,24 @@ def versions() -> dict[str, str]:
     """What the figures depend on beside the configuration."""
     return {
         "crbm": crbm.__version__,
+        "source": source(),
         "torch": torch.__version__,
         "numpy": numpy.__version__,
         "scikit-learn": sklearn.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),
     }
+
+
+@cache
+def source() -> str:
+    """A name for the state of this package's code: equal files, equal name."""
+    folder = Path(crbm.__file__).parent
+    digest = sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 def _key(row: Mapping[str, Any]) -> str:

@@ -39,16 +39,15 @@ class Schedule:
     Parameters
     ----------
     rungs
-        Epochs of each round of successive halving, which `keep` of them survive.
+        Epochs of each round of successive halving; the last is a whole training.
     keep
         Share of the settings that goes on after a rung.
-    n_epochs, patience
-        Epochs of the last one left, and how many without a lower validation error.
+    patience
+        Epochs of a round without a lower validation error before it ends.
     """
 
-    rungs: tuple[int, ...] = (2, 4, 8)
-    keep: float = 1 / 3
-    n_epochs: int = 100
+    rungs: tuple[int, ...] = (5, 20, 100)
+    keep: float = 1 / 4
     patience: int = 10
 
 
@@ -116,7 +115,6 @@ def by_halving(
         return contender.advance(parts, n_epochs, schedule.patience)
 
     left = halving(contenders, advance, schedule.rungs, keep=schedule.keep)
-    left.advance(parts, schedule.n_epochs, schedule.patience)
     return Tuned(left.best, left.settings, left.error)
 
 
