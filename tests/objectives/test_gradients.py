@@ -9,7 +9,7 @@ from torch.testing import assert_close
 import oracles
 from conftest import MODELS, N_CASES, randomised
 from crbm import objectives
-from crbm.inference import exact, loopy_bp
+from crbm.inference import exact, loopy_bp, mean_field
 from crbm.types import Batch
 
 LOOSE = {"rtol": 1e-6, "atol": 1e-8}  # central differences of step 1e-5
@@ -137,6 +137,31 @@ def test_belief_likelihood_names_what_belief_propagation_believes(u):
     believed = loopy_bp.moments(model.condition(u), n_steps=7, damping=0.6)
     contrast = named(model, objective, Batch(u, v))
     assert_close(contrast.negative.vv, believed.vv)
+
+
+def mean_field_surprise(model, u, v):
+    """-log p(v) under means that have come to rest."""
+    with torch.no_grad():
+        means = mean_field.run(model.condition(u), n_steps=100).v
+    surprise = torch.where(v > 0.5, means, 1 - means).log()
+    return -surprise[~v.isnan()].sum().item()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("model", ["rbm", "crbm"], indirect=True)
+def test_mean_field_likelihood_is_the_slope_of_its_prediction(model, u, v, missing):
+    v = v.clone()
+    if missing:
+        v[0, 0] = v[1, 2] = torch.nan
+    objective = objectives.MeanFieldLikelihood(n_steps=100, n_nudged=100, nudge=1e-6)
+    contrast = named(model, objective, Batch(u, v))
+    expected = oracles.finite_difference(
+        model, lambda: mean_field_surprise(model, u, v)
+    )
+    for name, slope in model.gradients(u, contrast).items():
+        # the nudge of 1e-6 bends the slope by its own size, and rounds it by 1e-9
+        assert_close(slope, expected[name], rtol=1e-5, atol=1e-5, msg=name)
+    assert contrast.loss.sum().item() == pytest.approx(mean_field_surprise(model, u, v))
 
 
 def average_gradient(model, objective, batch, n_draws, generator):

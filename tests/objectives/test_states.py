@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from conftest import MODELS, N_CASES, randomised
 from crbm import objectives
-from crbm.inference import gibbs, search
+from crbm.inference import gibbs, mean_field, search
 from crbm.types import Batch
 
 
@@ -135,3 +135,24 @@ def test_beliefs_need_a_crf(u):
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong()
+
+
+@pytest.mark.parametrize("model", ["crbm"], indirect=True)
+def test_a_whole_nudge_names_the_data(model, u, v):
+    energy = model.condition(u)
+    objective = objectives.MeanFieldLikelihood(n_steps=4, n_nudged=2, nudge=1.0)
+    contrast = objective(energy, Batch(u, v))
+    assert_close(contrast.positive.v, v)
+    assert_close(contrast.negative.v, mean_field.run(energy, n_steps=6).v)
+
+
+@pytest.mark.parametrize("model", ["crf"], indirect=True)
+def test_a_nudge_needs_hidden_units(model, u, v):
+    with pytest.raises(TypeError, match="needs a model with hidden units"):
+        objectives.MeanFieldLikelihood()(model.condition(u), Batch(u, v))
+
+
+@pytest.mark.parametrize("nudge", [0.0, -0.1, 1.5, float("nan")])
+def test_a_nudge_lies_between_nothing_and_the_data(nudge):
+    with pytest.raises(ValueError, match="`nudge` must be above 0 and at most 1"):
+        objectives.MeanFieldLikelihood(nudge=nudge)

@@ -17,6 +17,7 @@ from crbm.objectives import (
     ContrastiveDivergence,
     ExactLikelihood,
     MaxMargin,
+    MeanFieldLikelihood,
     Objective,
     Perceptron,
 )
@@ -26,6 +27,7 @@ OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "cd": ContrastiveDivergence,
     "perceptron": Perceptron,
     "max_margin": MaxMargin,
+    "mean_field": MeanFieldLikelihood,
     "exact": ExactLikelihood,
 }
 INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
@@ -48,8 +50,9 @@ class CRBMClassifier(UnlimitedClassifier):
         Hidden units, through which the labels depend on each other, and the standard
         deviation of their initial couplings.
     objective, objective_params
-        The learning rule: "perceptron" (CD-PercLoss), "cd", "max_margin" or, with at
-        most 20 labels, "exact"; and its settings, e.g. `{"n_steps": 10}`.
+        The learning rule: "perceptron" (CD-PercLoss), "cd", "max_margin", "mean_field"
+        (best after one of the others, with `warm_start`) or, with at most 20 labels,
+        "exact"; and its settings, e.g. `{"n_steps": 10}`.
     inference, inference_params
         How to predict: "mean_field", "loopy_bp", "search" (the lowest free energy met
         by mean field, as the paper predicts images) or "exact"; and its settings.

@@ -18,6 +18,7 @@ from crbm.models import CRBM, EnergyModel
 from crbm.objectives import (
     ContrastiveDivergence,
     ExactLikelihood,
+    MeanFieldLikelihood,
     Objective,
     Perceptron,
 )
@@ -30,7 +31,9 @@ OBJECTIVES: dict[str, Callable[[int], Objective]] = {
     "likelihood": lambda n_steps: ExactLikelihood(),
     "cd": ContrastiveDivergence,
     "perceptron": Perceptron,
+    "mean_field": lambda n_steps: MeanFieldLikelihood(n_steps // 2),
 }
+FIRST_PHASE = 1 / 4  # of the epochs, where one learning rule follows another
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
     "momentum": lambda weights, lr: torch.optim.SGD(weights, lr=lr, momentum=0.9),
@@ -47,7 +50,8 @@ class Config:
     model
         "crbm", or "network": a perceptron with one hidden layer.
     objective, n_steps
-        The learning rule, and the steps of its chain or search.
+        The learning rule, and the steps of its chain or search. Of two, as in
+        "perceptron, mean_field", the first has a quarter of the epochs.
     n_hidden, batch_size, n_epochs
         Sizes of the model, of an update and of the run.
     patience
@@ -127,36 +131,59 @@ def train(
 ) -> History:
     """Train for the configured epochs, or so many; the best weights are kept."""
     n_epochs = n_epochs or config.n_epochs
-    optimizer, callback = None, None
+    optimizer = None
     if config.optimizer != "sgd" or config.decay:
         optimizer = OPTIMIZERS[config.optimizer](model.parameters(), lr=learning_rate)
-    if config.decay and optimizer is not None:
-        callback = _half_cosine(optimizer, learning_rate, n_epochs)
-    return training.fit(
-        model,
-        OBJECTIVES[config.objective](config.n_steps),
-        data.train,
-        n_epochs=n_epochs,
-        batch_size=config.batch_size,
-        learning_rate=learning_rate,
-        generator=generator,
-        validation=data.valid,
-        augment=data.noise if config.fresh_noise else None,
-        optimizer=optimizer,
-        patience=config.patience,
-        callback=callback,
-    )
+    history = History()
+    for objective, n_left in phases(config, n_epochs):
+        callback = None
+        if config.decay and optimizer is not None:
+            passed = len(history.epochs)
+            callback = _half_cosine(optimizer, learning_rate, passed, n_epochs)
+        part = training.fit(
+            model,
+            objective,
+            data.train,
+            n_epochs=n_left,
+            batch_size=config.batch_size,
+            learning_rate=learning_rate,
+            generator=generator,
+            validation=data.valid,
+            augment=data.noise if config.fresh_noise else None,
+            optimizer=optimizer,
+            patience=config.patience,
+            callback=callback,
+        )
+        history = _followed(history, part)
+    return history
+
+
+def phases(config: Config, n_epochs: int) -> list[tuple[Objective, int]]:
+    """The learning rules of a run, one after the other, and the epochs of each."""
+    rules = [OBJECTIVES[name](config.n_steps) for name in config.objective.split(", ")]
+    if len(rules) == 1:
+        return [(rules[0], n_epochs)]
+    n_first = max(1, int(FIRST_PHASE * n_epochs))
+    return [(rules[0], n_first), (rules[1], n_epochs - n_first)]
+
+
+def _followed(history: History, part: History) -> History:
+    """One history after another; the model has the weights of the later one."""
+    best = part.best_epoch
+    if best is not None:
+        best += len(history.epochs)
+    return History([*history.epochs, *part.epochs], best, part.stopped)
 
 
 def _half_cosine(
-    optimizer: torch.optim.Optimizer, learning_rate: float, n_epochs: int
+    optimizer: torch.optim.Optimizer, learning_rate: float, passed: int, n_epochs: int
 ) -> Callable[[int, training.Epoch], None]:
-    """After each epoch a lower learning rate, zero after the last."""
+    """After each epoch a lower learning rate, zero after the last of all."""
 
     def lower(place: int, epoch: training.Epoch) -> None:
         for group in optimizer.param_groups:
-            passed = (place + 1) / n_epochs
-            group["lr"] = learning_rate * (1 + math.cos(math.pi * passed)) / 2
+            share = (passed + place + 1) / n_epochs
+            group["lr"] = learning_rate * (1 + math.cos(math.pi * share)) / 2
 
     return lower
 

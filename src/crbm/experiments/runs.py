@@ -41,15 +41,15 @@ def complete(
 
 
 def timed(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, float]:
-    """A run on one thread, as several of them share the machine, and its seconds."""
+    """A run on one thread, as several share the machine, and its processor seconds."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         outcome = run(cell)
     finally:
         torch.set_num_threads(before)
-    return cell, outcome, time.perf_counter() - began
+    return cell, outcome, time.process_time() - began
 
 
 def named(cell: Cell) -> str:

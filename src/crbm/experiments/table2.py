@@ -37,8 +37,9 @@ PAPER = {
     "CD-PercLoss": Config(objective="perceptron", n_steps=10),
     "MLP-256": Config(model="network", objective="likelihood", optimizer="adam"),
 }
-# Ours: the same family with new noise in each epoch and a rate that falls to zero,
-# from one learning rate of the paper's grid, and the network under the same noise.
+# Ours: the same model with new noise in each epoch and a rate that falls to zero from
+# one of the paper's grid, by CD-PercLoss and then by the likelihood of its prediction;
+# beside it CD-PercLoss alone, and the network under the same noise.
 _FRESH: dict[str, Any] = {
     "fresh_noise": True,
     "decay": True,
@@ -47,7 +48,9 @@ _FRESH: dict[str, Any] = {
 }
 OURS = {
     "CD-PercLoss, fresh noise (ours)": Config(**_FRESH),
-    "CD-PercLoss-1024, fresh noise (ours)": Config(n_hidden=1024, **_FRESH),
+    "CD-PercLoss, then mean field (ours)": Config(
+        objective="perceptron, mean_field", **_FRESH
+    ),
     "MLP-256, fresh noise": Config(
         model="network", objective="likelihood", optimizer="adam", **_FRESH
     ),

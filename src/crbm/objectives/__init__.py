@@ -9,6 +9,7 @@ from crbm.objectives.contrastive_divergence import (
 )
 from crbm.objectives.exact_likelihood import ExactLikelihood
 from crbm.objectives.max_margin import MaxMargin
+from crbm.objectives.mean_field_likelihood import MeanFieldLikelihood
 from crbm.objectives.perceptron import Perceptron
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "ContrastiveDivergence",
     "ExactLikelihood",
     "MaxMargin",
+    "MeanFieldLikelihood",
     "Objective",
     "Perceptron",
     "PersistentContrastiveDivergence",
