@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.svm import SVC
 
 from crbm import datasets
 from crbm.experiments import denoising, figure2, reproduce, table1, table2
@@ -157,3 +158,15 @@ def test_settings_are_chosen_on_validation_rows_alone(small_labels, monkeypatch)
 def test_a_report_without_rows_says_what_to_do(tmp_path):
     with pytest.raises(ValueError, match="Run `crbm reproduce table1` first"):
         run("report", tmp_path)
+
+
+def test_support_vectors_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5)).astype(np.float32)
+    Y = (X[:, :3] + rng.normal(size=(80, 3)) > 0).astype(np.uint8)
+    Y[:, 1] = 1  # a label that never varies
+    found = table1.SupportVectors(C=2.0, gamma=1.5).fit(X[:60], Y[:60]).predict(X[60:])
+    for label in (0, 2):
+        expected = SVC(C=2.0, gamma=1.5 / 5).fit(X[:60], Y[:60, label])
+        assert (found[:, label] == expected.predict(X[60:])).all()
+    assert (found[:, 1] == 1).all()

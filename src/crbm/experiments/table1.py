@@ -13,10 +13,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.multioutput import ClassifierChain
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -102,23 +105,39 @@ def chain(C: float) -> ClassifierChain:
     return ClassifierChain(_linear(C), random_state=0)
 
 
-def support_vectors(C: float, gamma: float) -> MultiOutputClassifier:
-    """An RBF-SVM for each label; `gamma` in units of one over the number of inputs."""
-    return MultiOutputClassifier(ScaledSVC(C=C, gamma=gamma))
+class SupportVectors(BaseEstimator):  # type: ignore[misc]
+    """An RBF-SVM for each label, all on one table of the kernel.
 
+    Parameters
+    ----------
+    C
+        What a case on the wrong side costs.
+    gamma
+        Of the kernel, in units of one over the number of inputs.
+    """
 
-class ScaledSVC(SVC):  # type: ignore[misc]
-    """An SVM whose gamma is divided by the number of inputs."""
+    def __init__(self, C: float = 1.0, gamma: float = 1.0) -> None:
+        self.C, self.gamma = C, gamma
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ScaledSVC:
-        """Learn one label; a label that never varies is predicted as it is."""
-        asked: float = self.get_params()["gamma"]
-        self.gamma = asked / X.shape[1]
-        try:
-            super().fit(X, y, sample_weight)
-        finally:
-            self.gamma = asked
+    def fit(self, X: np.ndarray, Y: np.ndarray) -> SupportVectors:
+        """Learn all labels; one that never varies is predicted as it is."""
+        self.X_ = X.astype(np.float64)
+        kernel = self._kernel(X)
+        self.labels_ = [
+            SVC(C=self.C, kernel="precomputed", cache_size=500).fit(kernel, y)
+            if np.ptp(y)
+            else DummyClassifier().fit(kernel, y)
+            for y in Y.T
+        ]
         return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The labels of each case."""
+        kernel = self._kernel(X)
+        return np.stack([label.predict(kernel) for label in self.labels_], axis=1)
+
+    def _kernel(self, X: np.ndarray) -> np.ndarray:
+        return rbf_kernel(X.astype(np.float64), self.X_, self.gamma / X.shape[1])
 
 
 PAPER = {
@@ -159,7 +178,7 @@ PEERS = {
         in_epochs=False,
     ),
     "RBF-SVM": Model(
-        support_vectors,
+        SupportVectors,
         {"C": [1.0, 2.0, 4.0, 8.0], "gamma": [0.5, 1.0, 2.0]},
         in_epochs=False,
     ),

@@ -84,8 +84,10 @@ def lowest(states: Iterator[Evaluated]) -> Evaluated:
     best = Evaluated(v.clone(), free_energy.clone(), logits)
     for state in states:
         better = state.free_energy < best.free_energy
-        # Few cases improve late in a walk: to copy those is cheaper than `torch.where`.
+        # Few cases improve late in a walk: to copy those is cheaper than `torch.where`,
+        # and to find them once cheaper than a mask for each tensor.
+        rows = better.nonzero(as_tuple=True) if better.ndim else better
         for old, new in zip(best, state, strict=True):
             if old is not None and new is not None:
-                old[better] = new[better]
+                old[rows] = new[rows]
     return best
