@@ -39,7 +39,8 @@ class Schedule:
     Parameters
     ----------
     rungs
-        Epochs of each round of successive halving; the last is a whole training.
+        Epochs of each round of successive halving among settings of one learning rate;
+        the last is a whole training.
     keep
         Share of the settings that goes on after a rung.
     patience
@@ -108,14 +109,25 @@ def by_halving(
     schedule: Schedule,
     seed: int,
 ) -> Tuned:
-    """The best settings by successive halving, trained until the error rises."""
-    contenders = [Contender(each, new(**each), seed) for each in settings]
+    """The best settings by successive halving, trained until the error rises.
+
+    Settings compete with those of the same learning rate, as a larger one is ahead
+    after the first epochs whatever it ends with; the winners are then compared.
+    """
 
     def advance(contender: Contender, n_epochs: int) -> float:
         return contender.advance(parts, n_epochs, schedule.patience)
 
-    left = halving(contenders, advance, schedule.rungs, keep=schedule.keep)
-    return Tuned(left.best, left.settings, left.error)
+    winners = []
+    for rate in dict.fromkeys(each["learning_rate"] for each in settings):
+        contenders = [
+            Contender(each, new(**each), seed)
+            for each in settings
+            if each["learning_rate"] == rate
+        ]
+        winners.append(halving(contenders, advance, schedule.rungs, keep=schedule.keep))
+    best = min(winners, key=lambda winner: winner.error)
+    return Tuned(best.best, best.settings, best.error)
 
 
 def by_trying(
