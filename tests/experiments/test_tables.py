@@ -135,7 +135,7 @@ def test_pictures_of_figure_2(tmp_path, small_digits):
     names = {path.name for path in paths}
     assert {"figure2-quick.png", "figure2-quick.svg", "filters-quick.png"} <= names
     assert all(path.stat().st_size > 2000 for path in paths)
-    lost = tmp_path / "models" / "occluded-cd-percloss-0.safetensors"
+    [lost] = (tmp_path / "models").glob("occluded-cd-percloss-[0-9]*.safetensors")
     before = lost.read_bytes()
     lost.unlink()
     cell = figure2.cells(list(Store(tmp_path / "table2-quick.jsonl")))["CD-PercLoss"]
@@ -170,3 +170,33 @@ def test_support_vectors_are_those_of_scikit_learn():
         expected = SVC(C=2.0, gamma=1.5 / 5).fit(X[:60], Y[:60, label])
         assert (found[:, label] == expected.predict(X[60:])).all()
     assert (found[:, 1] == 1).all()
+
+
+def searched(by_rung):
+    details = {"validation_by_rung": by_rung}
+    return {"dataset": "occluded", "model": "CD-1", "details": details}
+
+
+def test_rates_close_to_the_best_are_trained_to_the_end():
+    search = searched({"1.0": [3.0, 2.1], "0.25": [2.5, 2.0], "0.0625": [2.6]})
+    assert table2.close_rates([search]) == {("occluded", "CD-1"): [1.0, 0.25]}
+    search = searched({"1.0": [3.0, 2.3], "0.25": [2.5, 2.0]})
+    assert table2.close_rates([search]) == {("occluded", "CD-1"): [0.25]}
+
+
+def trained(rate, seed, *validation, model="CD-1"):
+    row = {"dataset": "occluded", "model": model, "seed": seed}
+    return {
+        **row,
+        "config": {"learning_rate": rate},
+        "details": {"validation": list(validation)},
+    }
+
+
+def test_the_first_seed_decides_on_the_rate():
+    slow, fast = trained(0.25, 0, 3.0, 2.0), trained(1.0, 0, 2.5, 2.1)
+    diverged, later = trained(4.0, 0), trained(0.25, 1, 9.0)
+    other = trained(1.0, 0, 1.0, model="CD-10")
+    baseline = {**fast, "model": "Baseline", "config": {}, "details": {}}
+    rows = [baseline, fast, diverged, other, slow, later]
+    assert table2.chosen(rows) == [baseline, other, slow, later]

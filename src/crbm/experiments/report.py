@@ -127,6 +127,7 @@ def _table2(rows: Sequence[Row]) -> Table:
     columns = [
         Column(kind, metric) for kind in table2.KINDS for metric in ("all", "changed")
     ]
+    rows = table2.chosen(rows)
     measured = summary.summarise(rows, columns, summary.by_block)
     measured = _ordered(measured, table2.MODELS)
     return Table(
