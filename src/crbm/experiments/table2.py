@@ -41,9 +41,9 @@ PAPER = {
     "CD-PercLoss": Config(objective="perceptron", n_steps=10),
     "MLP-256": Config(model="network", objective="likelihood", optimizer="adam"),
 }
-# Ours: the same model with new noise in each epoch and a rate that falls to zero from
-# one of the paper's grid, by CD-PercLoss and then by the likelihood of its prediction;
-# beside it CD-PercLoss alone, and the network under the same noise.
+# Ours: the same model with new noise in each epoch and a rate that falls to zero, by
+# CD-PercLoss and then by the likelihood of its prediction; beside it CD-PercLoss alone,
+# and the network under the same noise.
 _FRESH: dict[str, Any] = {
     "fresh_noise": True,
     "decay": True,
@@ -53,13 +53,13 @@ _FRESH: dict[str, Any] = {
 OURS = {
     "CD-PercLoss, fresh noise (ours)": Config(**_FRESH),
     "CD-PercLoss, then mean field (ours)": Config(
-        objective="perceptron, mean_field", **_FRESH
+        objective="perceptron, mean_field", optimizer="momentum", **_FRESH
     ),
     "MLP-256, fresh noise": Config(
         model="network", objective="likelihood", optimizer="adam", **_FRESH
     ),
 }
-FIXED_RATES = dict(zip(OURS, (2**-2, 2**-2, 2**-10), strict=True))
+FIXED_RATES = dict(zip(OURS, (2**-2, 2**-4, 2**-10), strict=True))
 MODELS = {**PAPER, **OURS}
 
 
