@@ -59,7 +59,7 @@ OURS = {
         model="network", objective="likelihood", optimizer="adam", **_FRESH
     ),
 }
-FIXED_RATES = dict(zip(OURS, (2**-2, 2**-4, 2**-10), strict=True))
+FIXED_RATES = dict(zip(OURS, (2**-2, 2**-4, 2**-8), strict=True))
 MODELS = {**PAPER, **OURS}
 
 
