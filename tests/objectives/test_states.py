@@ -156,3 +156,22 @@ def test_a_nudge_needs_hidden_units(model, u, v):
 def test_a_nudge_lies_between_nothing_and_the_data(nudge):
     with pytest.raises(ValueError, match="`nudge` must be above 0 and at most 1"):
         objectives.MeanFieldLikelihood(nudge=nudge)
+
+
+@pytest.mark.parametrize("model", ["rbm"], indirect=True)
+def test_a_short_batch_moves_the_first_chains_and_keeps_the_others(model):
+    objective = objectives.PersistentContrastiveDivergence()
+    data = torch.zeros(4, model.n_visible).double()
+    source = seeded()
+
+    def update(n_cases):
+        energy = model.condition(None)
+        objective(energy, Batch(None, data[:n_cases]), source)
+        return objective.chains[0].clone()
+
+    before = update(4)
+    for _ in range(5):  # a chain of five coins may well stay where it is once
+        after = update(2)
+    assert len(after) == 4
+    assert torch.equal(after[2:], before[2:])
+    assert not torch.equal(after[:2], before[:2])

@@ -1,0 +1,110 @@
+"""The paper's claims in one small table: published, measured, ours, and the usual."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from crbm.experiments import published, table1, table2
+from crbm.experiments.published import Column, Figures
+from crbm.experiments.store import Row, Store
+
+HEADINGS = ("wrong, in percent", "paper", "its protocol here", "ours", "the usual")
+
+
+class Claim(NamedTuple):
+    """A model of the paper on one data set, and what it is compared with.
+
+    Parameters
+    ----------
+    what
+        In words.
+    dataset, metrics
+        What is measured, and on which data.
+    model
+        The paper's.
+    ours, usual
+        Names of our models, and of those that one would otherwise pick.
+    """
+
+    what: str
+    dataset: str
+    metrics: Sequence[str]
+    model: str
+    ours: Collection[str]
+    usual: Collection[str]
+
+
+_LABELS = (("hamming",), "HashCRBM", table1.OURS, table1.PEERS)
+_NETWORKS = [name for name in table2.MODELS if name.startswith("MLP")]
+_PIXELS = (
+    ("all", "changed"),
+    "CD-PercLoss",
+    [name for name in table2.OURS if name not in _NETWORKS],
+    _NETWORKS,
+)
+TABLES: dict[str, tuple[Figures, list[Claim]]] = {
+    table1.EXPERIMENT: (
+        published.TABLE1,
+        [
+            Claim("labels of Yeast", "yeast", *_LABELS),
+            Claim("labels of Scene", "scene", *_LABELS),
+        ],
+    ),
+    table2.EXPERIMENT: (
+        published.TABLE2,
+        [
+            Claim("pixels of corrupted digits, all / changed", "corrupted", *_PIXELS),
+            Claim("pixels of occluded digits, all / changed", "occluded", *_PIXELS),
+        ],
+    ),
+}
+
+
+def rendered(folder: Path) -> str:
+    """The table in Markdown, from the rows of a folder; a dash where there are none."""
+    lines = [_line(HEADINGS), _line(["---"] * len(HEADINGS))]
+    for name, (printed, claims) in TABLES.items():
+        rows = list(Store(folder / f"{name}.jsonl"))
+        if name == table2.EXPERIMENT:
+            rows = table2.chosen(rows)
+        lines += [_line(_cells(claim, rows, printed)) for claim in claims]
+    return "\n".join(lines)
+
+
+def _cells(claim: Claim, rows: Sequence[Row], printed: Figures) -> list[str]:
+    here = [row for row in rows if row["dataset"] == claim.dataset]
+    paper = [printed[claim.model][Column(claim.dataset, m)] for m in claim.metrics]
+    return [
+        claim.what,
+        _figures(paper, claim),
+        _figures(_means(here, claim.model, claim), claim),
+        _best(here, claim.ours, claim),
+        _best(here, claim.usual, claim),
+    ]
+
+
+def _best(rows: Sequence[Row], models: Collection[str], claim: Claim) -> str:
+    """The model with the lowest error in the first of the metrics, and its name."""
+    measured = {model: _means(rows, model, claim) for model in models}
+    found = {model: means for model, means in measured.items() if means}
+    if not found:
+        return "-"
+    best = min(found, key=lambda model: found[model])
+    return f"{_figures(found[best], claim)} ({best.removesuffix(' (ours)')})"
+
+
+def _means(rows: Sequence[Row], model: str, claim: Claim) -> list[float]:
+    own = [row["metrics"] for row in rows if row["model"] == model]
+    return [fmean(each[metric] for each in own) for metric in claim.metrics if own]
+
+
+def _figures(means: Sequence[float], claim: Claim) -> str:
+    form = "{:.2f}" if len(claim.metrics) == 1 else "{:.3f}"
+    return " / ".join(form.format(mean) for mean in means) or "-"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
