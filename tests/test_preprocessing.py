@@ -86,14 +86,18 @@ def test_sparse_rows_are_prepared_as_dense_ones_were():
     assert np.array_equal(found, fitted.transform(WILD))
 
 
-def test_kernel_features_have_the_inner_products_of_the_kernel():
+@pytest.mark.parametrize("gamma", [1.0, 2.0, 0.5])
+def test_kernel_features_have_the_inner_products_of_the_kernel(gamma):
     X = RNG.normal(size=(40, 3))
     scaled = (X - X.mean(0)) / X.std(0)
-    centred = rbf_kernel(scaled, gamma=1 / 3)
+    centred = rbf_kernel(scaled, gamma=gamma / 3)
     for axis in (0, 1):
         centred -= centred.mean(axis, keepdims=True)
-    features = Preprocessor("kernel").fit(X).transform(X)
+    fitted = Preprocessor("kernel", kernel_gamma=gamma).fit(X)
+    features = fitted.transform(X)
     np.testing.assert_allclose(features @ features.T / 100, centred, atol=1e-9)
+    restored = Preprocessor.restored("kernel", fitted.state(), gamma)
+    assert np.array_equal(restored.transform(X), features)
 
 
 def test_signed_log_has_an_inverse():

@@ -186,6 +186,10 @@ def test_wrong_labels_are_refused(labels, message):
             "`validation_fraction` must lie between 0 and 1",
         ),
         (
+            crbm.LogisticClassifier(preprocessing="kernel", kernel_gamma=0.0),
+            "`kernel_gamma` must be a positive number; got 0.0",
+        ),
+        (
             crbm.LogisticClassifier(early_stopping=True, validation_fraction=0.001),
             "of 80 cases leaves 0",
         ),

@@ -30,7 +30,8 @@ def test_it_is_the_pipeline_before_the_classifier(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_carry_it(kind, tmp_path):
-    fitted = crbm.LogisticClassifier(**QUICK, preprocessing=kind).fit(X, Y)
+    fitted = crbm.LogisticClassifier(**QUICK, preprocessing=kind, kernel_gamma=2.0)
+    fitted.fit(X, Y)
     fitted.trained_on_ = {"name": "patterns"}
     fitted.save(tmp_path / "m.safetensors")
     loaded = crbm.load(tmp_path / "m.safetensors")

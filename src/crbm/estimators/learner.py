@@ -49,6 +49,9 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         How the inputs are prepared; learned in `fit` and kept with the model:
         "none", "standardise", "unit-norm", "robust", "log", "rank" or "kernel" (up to
         1000 features of an RBF kernel), see `crbm.datasets.pipeline`.
+    kernel_gamma
+        How narrow that kernel is, in units of one over the number of inputs; larger
+        values follow finer differences between inputs.
     l2
         Strength of the pull of couplings towards zero.
     optimizer
@@ -83,6 +86,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
     batch_size: int = 32
     learning_rate: float = 2**-4
     preprocessing: str = "none"
+    kernel_gamma: float = 1.0
     l2: float = 0.0
     optimizer: Any = None
     input_dropout: float = 0.0
@@ -193,6 +197,10 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         checks.one_of("thresholds", self.thresholds, METRICS)
         checks.one_of("preprocessing", self.preprocessing, KINDS)
         checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
+        if not 0 < self.kernel_gamma < np.inf:
+            raise ValueError(
+                f"`kernel_gamma` must be a positive number; got {self.kernel_gamma}."
+            )
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
                 "`validation_fraction` must lie between 0 and 1; got "
@@ -217,7 +225,8 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         if self.preprocessing == "none":
             return X
         if learn and not hasattr(self, "models_"):
-            self.preprocessor_ = Preprocessor(self.preprocessing).fit(X)
+            new = Preprocessor(self.preprocessing, self.kernel_gamma)
+            self.preprocessor_ = new.fit(X)
         return self.preprocessor_.transform(X)
 
     @property

@@ -117,7 +117,9 @@ def _restore(
         classifier.trained_on_ = dict(fitted["trained_on_"])
     if classifier.preprocessing != "none":
         classifier.preprocessor_ = Preprocessor.restored(
-            classifier.preprocessing, _below("preprocessing.", tensors)
+            classifier.preprocessing,
+            _below("preprocessing.", tensors),
+            classifier.kernel_gamma,
         )
     if "output_shape_" in fitted:
         classifier.output_shape_ = tuple(fitted["output_shape_"])

@@ -186,10 +186,10 @@ PEERS = {
 OURS = {
     "HashCRBM, kernel x 5 (ours)": Model(
         HashCRBMClassifier,
-        {"learning_rate": [2**-4, 2**-5, 2**-6], "n_hidden": [128]},
+        {"learning_rate": [2**-4, 2**-6], "kernel_gamma": [1.0, 2.0]},
         {
             "preprocessing": "kernel",
-            "radius": None,
+            "n_bits": 5,
             "init_scale": 0.3,
             "n_estimators": 5,
         },

@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
 KINDS = ("none", "standardise", "unit-norm", "robust", "log", "rank", "kernel")
 
 
-def pipeline(kind: str, *, sparse: bool = False) -> Pipeline:
+def pipeline(kind: str, *, sparse: bool = False, kernel_gamma: float = 1.0) -> Pipeline:
     """The scaling named `kind`, not yet fitted.
 
     Parameters
@@ -37,6 +37,8 @@ def pipeline(kind: str, *, sparse: bool = False) -> Pipeline:
         outputs that do not depend linearly on the inputs. A constant column becomes 0.
     sparse
         Keep zeros zero, so that a sparse matrix stays sparse.
+    kernel_gamma
+        How narrow the kernel is, in units of one over the number of inputs.
 
     Examples
     --------
@@ -54,7 +56,12 @@ def pipeline(kind: str, *, sparse: bool = False) -> Pipeline:
         "robust": (RobustScaler(with_centering=not sparse),),
         "log": (_signed_log(), scaler),
         "rank": (RankTransformer(ignore_implicit_zeros=sparse), scaler),
-        "kernel": (scaler, KernelFeatures(), *_suited_to_descent()),
+        "kernel": (
+            scaler,
+            *_stretched(kernel_gamma),
+            KernelFeatures(),
+            *_suited_to_descent(),
+        ),
     }
     if kind not in steps:
         known = ", ".join(f"`{name}`" for name in KINDS)
@@ -117,14 +124,22 @@ class KernelFeatures(Nystroem):  # type: ignore[misc]
         return self
 
 
+def _stretched(gamma: float) -> tuple[Any, ...]:
+    """Inputs further apart: the same as a narrower kernel."""
+    if gamma == 1:
+        return ()
+    return (FunctionTransformer(times, kw_args={"factor": gamma**0.5}),)
+
+
+def times(X: Any, factor: float) -> Any:
+    """A multiple of X; sparse stays sparse."""
+    return factor * X
+
+
 def _suited_to_descent() -> tuple[Any, ...]:
     """Kernel features are centred and made ten times longer: norms near 10 suit SGD."""
-    return StandardScaler(with_std=False), FunctionTransformer(tenfold)
-
-
-def tenfold(X: Any) -> Any:
-    """10 x."""
-    return 10 * X
+    longer = FunctionTransformer(times, kw_args={"factor": 10.0})
+    return StandardScaler(with_std=False), longer
 
 
 def _signed_log() -> FunctionTransformer:

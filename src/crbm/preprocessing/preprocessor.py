@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import issparse
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import RobustScaler, StandardScaler
 from torch import Tensor
 
@@ -28,8 +29,8 @@ class Preprocessor:
 
     Parameters
     ----------
-    kind
-        One of `KINDS`, see `pipeline`.
+    kind, kernel_gamma
+        One of `KINDS`, and how narrow a kernel is; see `pipeline`.
 
     Examples
     --------
@@ -41,14 +42,17 @@ class Preprocessor:
     array([[3.]])
     """
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, kernel_gamma: float = 1.0) -> None:
+        self.kind, self.kernel_gamma = kind, kernel_gamma
 
     def fit(self, X: Any) -> Preprocessor:
         """Learn from the training rows; sparse ones are kept sparse."""
         self.sparse = issparse(X)
-        self.steps = pipeline(self.kind, sparse=self.sparse).fit(X)
+        self.steps = self._pipeline().fit(X)
         return self
+
+    def _pipeline(self) -> Pipeline:
+        return pipeline(self.kind, sparse=self.sparse, kernel_gamma=self.kernel_gamma)
 
     def transform(self, X: Any) -> Any:
         """The rows as the model sees them."""
@@ -67,11 +71,13 @@ class Preprocessor:
         return tensors
 
     @classmethod
-    def restored(cls, kind: str, tensors: Mapping[str, Tensor]) -> Preprocessor:
+    def restored(
+        cls, kind: str, tensors: Mapping[str, Tensor], kernel_gamma: float = 1.0
+    ) -> Preprocessor:
         """The preprocessor whose `state` this was."""
-        found = cls(kind)
+        found = cls(kind, kernel_gamma)
         found.sparse = bool(tensors["sparse"])
-        found.steps = pipeline(kind, sparse=found.sparse)
+        found.steps = found._pipeline()
         for place, (_, step) in enumerate(found.steps.steps):
             for name in LEARNED.get(type(step), ()):
                 array = tensors[f"{place}.{name}"].numpy()
