@@ -15,7 +15,7 @@ from crbm.experiments.store import Cell, Row
 from crbm.models import EnergyModel
 
 KIND = "occluded"
-MODELS = ("CD-1", "CD-10", "CD-PercLoss")
+MODELS = ("CD-1", "CD-10", "CD-PercLoss", "CD-PercLoss, then mean field (ours)")
 SHAPE = (28, 28)
 N_DIGITS = 10
 STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30)
@@ -23,11 +23,12 @@ STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30)
 
 def cells(rows: Sequence[Row]) -> dict[str, Cell]:
     """The runs of Table 2 whose models are drawn: those of the first seed."""
-    return {
+    found = {
         row["model"]: Cell(*(row[field] for field in Cell._fields))
         for row in rows
-        if row["dataset"] == KIND and row["model"] in MODELS and row["seed"] == 0
+        if row["dataset"] == KIND and row["seed"] == 0
     }
+    return {model: found[model] for model in MODELS if model in found}
 
 
 def trained(cell: Cell, folder: Path) -> EnergyModel:
@@ -68,6 +69,7 @@ def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> A
     rows = slice(0, N_DIGITS)
     columns = {name: denoising.restored(m, u[rows]) for name, m in models.items()}
     columns["clean"] = data.test.v[rows]
+    columns = {name.replace(", ", ",\n"): v for name, v in columns.items()}
     figure = plotting.blank(1.3 * (len(columns) + 1), 1.25 * N_DIGITS + 0.3)
     plotting.restoration(u[rows].numpy(), columns, SHAPE, figure=figure)
     return figure
@@ -87,15 +89,16 @@ def filters(models: Mapping[str, EnergyModel]) -> Any:
 def error_by_epoch(rows: Sequence[Row]) -> Any:
     """Validation error after each epoch, for each kind of noise."""
     kinds = sorted({row["dataset"] for row in rows})
-    figure = plotting.blank(5.0 * len(kinds), 3.6)
+    figure = plotting.blank(5.5 * len(kinds), 4.6)
     axes = figure.subplots(1, len(kinds), squeeze=False)[0]
+    order = [table2.BASELINE, *table2.MODELS]
+    rows = sorted(rows, key=lambda row: order.index(row["model"]))
     for ax, kind in zip(axes, kinds, strict=True):
         for row in rows:
             if row["dataset"] == kind and row["seed"] == 0 and _curve(row):
                 ax.plot(range(1, len(_curve(row)) + 1), _curve(row), label=row["model"])
         ax.set(title=f"{kind} MNIST", xlabel="epoch", ylabel="wrong pixels, %")
-        ax.set_yscale("log")
-        ax.legend()
+        ax.legend(fontsize="small")
     return figure
 
 
