@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +34,7 @@ OBJECTIVES: dict[str, Callable[[int], Objective]] = {
     "perceptron": Perceptron,
     "mean_field": lambda n_steps: MeanFieldLikelihood(n_steps // 2),
 }
-FIRST_PHASE = 1 / 4  # of the epochs, where one learning rule follows another
+START_RATE = 2**-2  # the paper's grid, chosen on occluded digits
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
     "momentum": lambda weights, lr: torch.optim.SGD(weights, lr=lr, momentum=0.9),
@@ -50,8 +51,7 @@ class Config:
     model
         "crbm", or "network": a perceptron with one hidden layer.
     objective, n_steps
-        The learning rule, and the steps of its chain or search. Of two, as in
-        "perceptron, mean_field", the first has a quarter of the epochs.
+        The learning rule, and the steps of its chain or search.
     n_hidden, batch_size, n_epochs
         Sizes of the model, of an update and of the run.
     patience
@@ -62,6 +62,8 @@ class Config:
         Whether the learning rate falls to zero along half a cosine.
     fresh_noise
         Whether each epoch sees its digits with new noise, not the same again.
+    start_epochs
+        Epochs of the paper's CD-PercLoss to start from; the best weights are taken.
     """
 
     model: str = "crbm"
@@ -74,6 +76,14 @@ class Config:
     optimizer: str = "sgd"
     decay: bool = False
     fresh_noise: bool = False
+    start_epochs: int = 0
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data; without a start where there is none, as rows had none once."""
+        fields = asdict(self)
+        if not self.start_epochs:
+            del fields["start_epochs"]
+        return fields
 
 
 @dataclass(frozen=True)
@@ -131,40 +141,31 @@ def train(
 ) -> History:
     """Train for the configured epochs, or so many; the best weights are kept."""
     n_epochs = n_epochs or config.n_epochs
-    optimizer = None
+    history = History()
+    if config.start_epochs:
+        first = Config(n_hidden=config.n_hidden, batch_size=config.batch_size)
+        n_first = config.start_epochs
+        history = train(model, first, START_RATE, data, generator, n_first)
+    optimizer, callback = None, None
     if config.optimizer != "sgd" or config.decay:
         optimizer = OPTIMIZERS[config.optimizer](model.parameters(), lr=learning_rate)
-    history = History()
-    for objective, n_left in phases(config, n_epochs):
-        callback = None
-        if config.decay and optimizer is not None:
-            passed = len(history.epochs)
-            callback = _half_cosine(optimizer, learning_rate, passed, n_epochs)
-        part = training.fit(
-            model,
-            objective,
-            data.train,
-            n_epochs=n_left,
-            batch_size=config.batch_size,
-            learning_rate=learning_rate,
-            generator=generator,
-            validation=data.valid,
-            augment=data.noise if config.fresh_noise else None,
-            optimizer=optimizer,
-            patience=config.patience,
-            callback=callback,
-        )
-        history = _followed(history, part)
-    return history
-
-
-def phases(config: Config, n_epochs: int) -> list[tuple[Objective, int]]:
-    """The learning rules of a run, one after the other, and the epochs of each."""
-    rules = [OBJECTIVES[name](config.n_steps) for name in config.objective.split(", ")]
-    if len(rules) == 1:
-        return [(rules[0], n_epochs)]
-    n_first = max(1, int(FIRST_PHASE * n_epochs))
-    return [(rules[0], n_first), (rules[1], n_epochs - n_first)]
+    if config.decay and optimizer is not None:
+        callback = _half_cosine(optimizer, learning_rate, n_epochs)
+    part = training.fit(
+        model,
+        OBJECTIVES[config.objective](config.n_steps),
+        data.train,
+        n_epochs=n_epochs,
+        batch_size=config.batch_size,
+        learning_rate=learning_rate,
+        generator=generator,
+        validation=data.valid,
+        augment=data.noise if config.fresh_noise else None,
+        optimizer=optimizer,
+        patience=config.patience,
+        callback=callback,
+    )
+    return _followed(history, part)
 
 
 def _followed(history: History, part: History) -> History:
@@ -176,14 +177,14 @@ def _followed(history: History, part: History) -> History:
 
 
 def _half_cosine(
-    optimizer: torch.optim.Optimizer, learning_rate: float, passed: int, n_epochs: int
+    optimizer: torch.optim.Optimizer, learning_rate: float, n_epochs: int
 ) -> Callable[[int, training.Epoch], None]:
-    """After each epoch a lower learning rate, zero after the last of all."""
+    """After each epoch a lower learning rate, zero after the last."""
 
     def lower(place: int, epoch: training.Epoch) -> None:
         for group in optimizer.param_groups:
-            share = (passed + place + 1) / n_epochs
-            group["lr"] = learning_rate * (1 + math.cos(math.pi * share)) / 2
+            passed = (place + 1) / n_epochs
+            group["lr"] = learning_rate * (1 + math.cos(math.pi * passed)) / 2
 
     return lower
 

@@ -186,7 +186,7 @@ PEERS = {
 OURS = {
     "HashCRBM, kernel x 5 (ours)": Model(
         HashCRBMClassifier,
-        {"learning_rate": [2**-4, 2**-6], "kernel_gamma": [1.0, 2.0]},
+        {"learning_rate": [2**-6], "kernel_gamma": [1.0, 2.0]},
         {
             "preprocessing": "kernel",
             "n_bits": 5,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,10 @@ _FRESH: dict[str, Any] = {
 OURS = {
     "CD-PercLoss, fresh noise (ours)": Config(**_FRESH),
     "CD-PercLoss, then mean field (ours)": Config(
-        objective="perceptron, mean_field", optimizer="momentum", **_FRESH
+        objective="mean_field",
+        start_epochs=16,
+        optimizer="momentum",
+        **{**_FRESH, "n_epochs": 24},
     ),
     "MLP-256, fresh noise": Config(
         model="network", objective="likelihood", optimizer="adam", **_FRESH
@@ -235,8 +238,9 @@ _OPTIONS = ("quick", "rungs", "learning_rate")
 def _plain(name: str, quick: bool, **options: Any) -> dict[str, Any]:
     config = MODELS[name]
     if quick:
-        config = replace(config, n_epochs=QUICK_EPOCHS)
-    return {**asdict(config), "quick": quick, **options}
+        n_first = min(config.start_epochs, QUICK_EPOCHS)
+        config = replace(config, n_epochs=QUICK_EPOCHS, start_epochs=n_first)
+    return {**config.plain(), "quick": quick, **options}
 
 
 def declared(cell: Cell) -> tuple[Config, dict[str, Any]]:
