@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from crbm.cli import app
 from crbm.estimators.crbm import INFERENCES, OBJECTIVES
+from crbm.experiments import headline
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -126,6 +127,16 @@ def test_tuning_effects_can_be_measured_again(tuning):
     # other processors round differently, which moves a label here and there
     assert again == pytest.approx(first["metrics"], abs=1)
     assert 0 < tuning.digit_errors({"n_epochs": 1}, 0)["all"] < 50
+
+
+def test_the_headline_is_that_of_the_rows():
+    shown = headline.rendered(ROOT / "results")
+    assert shown in (ROOT / "README.md").read_text()
+
+
+def test_a_headline_without_rows_has_dashes(tmp_path):
+    lines = headline.rendered(tmp_path).splitlines()
+    assert lines[2] == "| labels of Yeast | 20.02 | - | - | - |"
 
 
 def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path):

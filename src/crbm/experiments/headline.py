@@ -87,13 +87,23 @@ def _cells(claim: Claim, rows: Sequence[Row], printed: Figures) -> list[str]:
 
 
 def _best(rows: Sequence[Row], models: Collection[str], claim: Claim) -> str:
-    """The model with the lowest error in the first of the metrics, and its name."""
-    measured = {model: _means(rows, model, claim) for model in models}
-    found = {model: means for model, means in measured.items() if means}
-    if not found:
+    """The model with the lowest error on the validation part, and its name."""
+    errors = {
+        model: fmean(_validation(row) for row in rows if row["model"] == model)
+        for model in models
+        if any(row["model"] == model for row in rows)
+    }
+    if not errors:
         return "-"
-    best = min(found, key=lambda model: found[model])
-    return f"{_figures(found[best], claim)} ({best.removesuffix(' (ours)')})"
+    best = min(errors, key=lambda model: errors[model])
+    figures = _figures(_means(rows, best, claim), claim)
+    return f"{figures} ({best.removesuffix(' (ours)')})"
+
+
+def _validation(row: Row) -> float:
+    """The lowest error of a run on the validation part."""
+    found = row["metrics"].get("validation")
+    return min(row["details"]["validation"]) if found is None else found
 
 
 def _means(rows: Sequence[Row], model: str, claim: Claim) -> list[float]:
