@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -207,12 +206,12 @@ def _number(value: Any) -> str:
 
 def _cost(rows: Sequence[Row]) -> str:
     hours = sum(row["seconds"] for row in rows) / 3600
-    versions = {json.dumps(row["versions"], sort_keys=True) for row in rows}
-    told = "; ".join(
-        ", ".join(f"{name} {v}" for name, v in json.loads(each).items())
-        for each in sorted(versions)
-    )
-    return f"{len(rows)} runs, {hours:.1f} hours on one thread each; {told}."
+    told: dict[str, set[str]] = {}
+    for row in rows:
+        for name, version in row["versions"].items():
+            told.setdefault(name, set()).add(version)
+    words = [f"{name} {' and '.join(sorted(v))}" for name, v in told.items()]
+    return f"{len(rows)} runs, {hours:.1f} hours on one thread; {', '.join(words)}."
 
 
 def _inline(path: Path) -> str:
