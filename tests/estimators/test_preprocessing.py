@@ -57,6 +57,18 @@ def test_damaged_files_are_refused(change, tmp_path):
         crbm.load(path)
 
 
+@pytest.mark.parametrize("gamma", [-1.0, 0, float("inf"), "wide", None, [1], True])
+def test_a_file_claims_no_kernel_that_there_is_not(gamma, tmp_path):
+    path = tmp_path / "m.safetensors"
+    fitted = crbm.LogisticClassifier(**QUICK, preprocessing="kernel", kernel_gamma=2.0)
+    fitted.fit(X, Y).save(path)
+    tensors, described = persistence.read(path)
+    described["parameters"]["kernel_gamma"] = gamma
+    save_file(tensors, path, {"crbm": json.dumps(described)})
+    with pytest.raises(ValueError, match="`kernel_gamma` must be a positive number"):
+        crbm.load(path)
+
+
 def test_sparse_inputs_are_scaled_without_centring():
     fitted = crbm.LogisticClassifier(**QUICK, preprocessing="standardise")
     fitted.fit(csr_array(X), Y)

@@ -30,7 +30,7 @@ from crbm.estimators._encoding import (
 )
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
-from crbm.preprocessing import KINDS, Preprocessor
+from crbm.preprocessing import KINDS, Preprocessor, check_gamma
 from crbm.types import Batch, Cases, Found, Marginals
 
 Augment = Callable[[Batch, Generator | None], Batch]
@@ -197,10 +197,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         checks.one_of("thresholds", self.thresholds, METRICS)
         checks.one_of("preprocessing", self.preprocessing, KINDS)
         checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
-        if not 0 < self.kernel_gamma < np.inf:
-            raise ValueError(
-                f"`kernel_gamma` must be a positive number; got {self.kernel_gamma}."
-            )
+        check_gamma(self.kernel_gamma)
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
                 "`validation_fraction` must lie between 0 and 1; got "

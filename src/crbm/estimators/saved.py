@@ -19,7 +19,7 @@ from crbm.estimators.hash_crbm import HashCRBMClassifier
 from crbm.estimators.logistic import LogisticClassifier
 from crbm.estimators.long_runs import OF_THE_RUN
 from crbm.hashing import CandidateSets
-from crbm.preprocessing import Preprocessor
+from crbm.preprocessing import Preprocessor, check_gamma
 from crbm.training import History
 
 CLASSES: dict[str, type[StructuredClassifier]] = {
@@ -70,7 +70,8 @@ def load(path: str | Path) -> StructuredClassifier:
         _restore(classifier, described["fitted"], tensors)
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
         raise ValueError(
-            f"`{path}` does not hold a whole classifier: {error}. Save it again."
+            f"`{path}` does not hold a whole classifier: {str(error).rstrip('.')}. "
+            "Save it again."
         ) from error
     return classifier
 
@@ -116,6 +117,7 @@ def _restore(
     if "trained_on_" in fitted:
         classifier.trained_on_ = dict(fitted["trained_on_"])
     if classifier.preprocessing != "none":
+        check_gamma(classifier.kernel_gamma)
         classifier.preprocessor_ = Preprocessor.restored(
             classifier.preprocessing,
             _below("preprocessing.", tensors),

@@ -1,6 +1,6 @@
 """Scaling and kernel features of inputs, learned on the training part only."""
 
-from crbm.preprocessing.pipelines import KINDS, pipeline
+from crbm.preprocessing.pipelines import KINDS, check_gamma, pipeline
 from crbm.preprocessing.preprocessor import Preprocessor
 
-__all__ = ["KINDS", "Preprocessor", "pipeline"]
+__all__ = ["KINDS", "Preprocessor", "check_gamma", "pipeline"]

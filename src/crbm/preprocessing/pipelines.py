@@ -124,8 +124,16 @@ class KernelFeatures(Nystroem):  # type: ignore[misc]
         return self
 
 
+def check_gamma(gamma: Any) -> None:
+    """Refuse what is no width of a kernel; a file may claim anything."""
+    number = isinstance(gamma, int | float | np.number) and not isinstance(gamma, bool)
+    if not number or not 0 < gamma < np.inf:
+        raise ValueError(f"`kernel_gamma` must be a positive number; got {gamma!r}.")
+
+
 def _stretched(gamma: float) -> tuple[Any, ...]:
     """Inputs further apart: the same as a narrower kernel."""
+    check_gamma(gamma)
     if gamma == 1:
         return ()
     return (FunctionTransformer(times, kw_args={"factor": gamma**0.5}),)
