@@ -136,7 +136,7 @@ def test_the_headline_is_that_of_the_rows():
 
 def test_a_headline_without_rows_has_dashes(tmp_path):
     lines = headline.rendered(tmp_path).splitlines()
-    assert lines[2] == "| labels of Yeast | 20.02 | - | - | - |"
+    assert lines[2] == "| labels of Yeast | 20.02 | - | - | - | 0 |"
 
 
 def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path):

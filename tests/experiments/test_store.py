@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from crbm.experiments.store import Cell, Outcome, Store
+import crbm
+from crbm.experiments.store import Cell, Outcome, Store, source
 
 CELL = Cell("table1", "scene", "HashCRBM", 0, 0, {"n_bits": 7, "rungs": (1, 2)})
 OTHER = CELL._replace(fold=1)
@@ -24,6 +25,17 @@ def test_a_row_has_the_promised_fields(tmp_path):
     }
     assert row["metrics"] == {"hamming": 8.5}
     assert row["versions"].keys() >= {"crbm", "torch", "numpy", "scikit-learn"}
+
+
+def test_the_source_has_another_name_when_a_line_changes(tmp_path, monkeypatch):
+    def named(text):
+        (tmp_path / "a.py").write_text(text)
+        source.cache_clear()
+        return source()
+
+    monkeypatch.setattr(crbm, "__file__", str(tmp_path / "__init__.py"))
+    assert named("x = 1") == named("x = 1") != named("x = 2")
+    source.cache_clear()
 
 
 def test_rows_are_found_again_by_another_process(tmp_path):

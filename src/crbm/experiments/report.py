@@ -100,7 +100,6 @@ def _table1(rows: Sequence[Row]) -> Table:
     names = [name for name in table1.DATASETS if name in present]
     columns = [Column(name, "hamming") for name in names]
     measured = summary.summarise(rows, columns, summary.by_fold)
-    measured = _ordered(measured, table1.MODELS)
     missing = [name for name in table1.DATASETS if name not in present]
     note = (
         "Wrong labels on the test rows in percent, mean and standard deviation over "
@@ -128,7 +127,6 @@ def _table2(rows: Sequence[Row]) -> Table:
     ]
     rows = table2.chosen(rows)
     measured = summary.summarise(rows, columns, summary.by_block)
-    measured = _ordered(measured, table2.MODELS)
     return Table(
         _title("Table 2: restoring noisy digits", rows),
         "Wrong pixels on the test digits in percent, among all and among those that "

@@ -243,8 +243,8 @@ def _plain(model: Model, quick: bool) -> dict[str, Any]:
         "grid": thinned(model.grid, quick),
         "fixed": dict(model.fixed),
         "readout": dict(model.readout),
+        "quick": quick,
     }
-    config["quick"] = quick
     if model.in_epochs:
         config["schedule"] = asdict(QUICK if quick else FULL)
     return config

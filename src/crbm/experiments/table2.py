@@ -41,9 +41,9 @@ PAPER = {
     "CD-PercLoss": Config(objective="perceptron", n_steps=10),
     "MLP-256": Config(model="network", objective="likelihood", optimizer="adam"),
 }
-# Ours: the same model with new noise in each epoch and a rate that falls to zero, by
-# CD-PercLoss and then by the likelihood of its prediction; beside it CD-PercLoss alone,
-# and the network under the same noise.
+# Ours: the same model, started by the paper's CD-PercLoss, then trained by the
+# likelihood of its prediction with new noise in each epoch and a rate that falls to
+# zero; beside it CD-PercLoss and the network with such noise from the beginning.
 _FRESH: dict[str, Any] = {
     "fresh_noise": True,
     "decay": True,
