@@ -84,7 +84,7 @@ class StoppedAfter:
 
 @pytest.mark.parametrize(
     ("target", "fixture", "n_rows"),
-    [("table1", "small_labels", 12), ("table2", "small_digits", 18 + 10)],
+    [("table1", "small_labels", 12), ("table2", "small_digits", 16 + 10)],
 )
 def test_a_table_is_completed_after_an_interruption(
     tmp_path, request, target, fixture, n_rows

@@ -43,7 +43,7 @@ PAPER = {
 }
 # Ours: the same model, started by the paper's CD-PercLoss, then trained by the
 # likelihood of its prediction with new noise in each epoch and a rate that falls to
-# zero; beside it CD-PercLoss and the network with such noise from the beginning.
+# zero; beside it the network with such noise from the beginning.
 _FRESH: dict[str, Any] = {
     "fresh_noise": True,
     "decay": True,
@@ -51,7 +51,6 @@ _FRESH: dict[str, Any] = {
     "n_epochs": 64,
 }
 OURS = {
-    "CD-PercLoss, fresh noise (ours)": Config(**_FRESH),
     "CD-PercLoss, then mean field (ours)": Config(
         objective="mean_field",
         start_epochs=16,
@@ -62,7 +61,7 @@ OURS = {
         model="network", objective="likelihood", optimizer="adam", **_FRESH
     ),
 }
-FIXED_RATES = dict(zip(OURS, (2**-2, 2**-4, 2**-8), strict=True))
+FIXED_RATES = dict(zip(OURS, (2**-4, 2**-8), strict=True))
 MODELS = {**PAPER, **OURS}
 
 
