@@ -168,7 +168,7 @@ PEERS = {
     "ClassifierChain": Model(chain, {"C": STRENGTHS}, in_epochs=False),
     "RandomForest": Model(
         RandomForestClassifier,
-        {"max_features": ["sqrt", 0.2, 0.4], "min_samples_leaf": [1, 3]},
+        {"max_features": ["sqrt", 0.25], "min_samples_leaf": [1, 3]},
         {"n_estimators": 300, "random_state": 0},
         in_epochs=False,
     ),
