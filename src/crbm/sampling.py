@@ -25,6 +25,8 @@ from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import DTypeLike, NDArray
 from torch import Generator, Tensor
 
+from crbm import kernels
+
 # Seeding a stream takes as long as the torch generator takes for some 10,000 samples.
 WORTH_SEEDING = 2**14
 _LOWEST_INT16 = torch.tensor(-(2.0**15))
@@ -79,14 +81,17 @@ def from_logits(
     logits: Float[Tensor, "*shape"], generator: Source = None
 ) -> Float[Tensor, "*shape"]:
     """Independent samples that are 1 with the given log-odds."""
-    return _consume(logits.detach().sigmoid(), generator)
+    return from_logits_(logits.clone(), generator)
 
 
 def from_logits_(
     logits: Float[Tensor, "*shape"], generator: Source = None
 ) -> Float[Tensor, "*shape"]:
     """`from_logits` in the memory of the log-odds, which are lost."""
-    return _consume(logits.detach().sigmoid_(), generator)
+    logits = logits.detach()
+    if _sixteen_bits(logits) and kernels.serve(logits):
+        return kernels.below_(logits, _bits(logits, torch.int16, generator))
+    return _consume(logits.sigmoid_(), generator)
 
 
 def fair_coins(
@@ -102,11 +107,16 @@ def _consume(p: Tensor, source: Source) -> Tensor:
         assert not isinstance(source, Stream)
         uniform = torch.empty_like(p).uniform_(generator=source)
         return torch.lt(uniform, p, out=p)
-    if p.dtype == torch.float32 and not _EXACT.get():
+    if _sixteen_bits(p):
         thresholds = torch.add(_LOWEST_INT16, p, alpha=2.0**16, out=p)
         return torch.lt(_bits(p, torch.int16, source), thresholds, out=p)
     thresholds = p.double().mul_(2.0**32).sub_(2.0**31)
     return torch.lt(_bits(p, torch.int32, source), thresholds, out=p)
+
+
+def _sixteen_bits(p: Tensor) -> bool:
+    """Whether samples of such probabilities take 16 bits each."""
+    return p.dtype == torch.float32 and p.device.type == "cpu" and not _EXACT.get()
 
 
 def _bits(like: Tensor, dtype: torch.dtype, source: Source) -> Tensor:

@@ -117,16 +117,16 @@ class Found(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """States with their free energy and the pre-activations it was computed from.
+    """States with their free energy and the p(h = 1 | v) that came with it.
 
-    The pre-activations serve the next Gibbs step and the gradient too, so they travel
-    with the state instead of being computed again. An energy without hidden units
-    leaves them None.
+    These means serve the next Gibbs step and the gradient too, so they travel with the
+    state instead of being computed again. An energy without hidden units leaves them
+    None.
     """
 
     v: Float[Tensor, "*states visible"]
     free_energy: Float[Tensor, "*states"]
-    hidden_logits: Float[Tensor, "*states hidden"] | None = None
+    hidden_means: Float[Tensor, "*states hidden"] | None = None
 
 
 class Estimate(NamedTuple):
@@ -148,15 +148,15 @@ class States(NamedTuple):
         (batch,) for one state per case, otherwise (batch, states). None is 1.
     ids
         Rows of the table, (batch, states).
-    hidden_logits
-        Pre-activations of the states where they are known: shape of the states with
+    hidden_means
+        The p(h = 1 | v) of the states where they are known: shape of the states with
         the hidden units last.
     """
 
     v: Float[Tensor, "... visible"]
     weight: Float[Tensor, batch * states] | None = None
     ids: Int[Tensor, "batch states"] | None = None
-    hidden_logits: Float[Tensor, "batch *states hidden"] | None = None
+    hidden_means: Float[Tensor, "batch *states hidden"] | None = None
 
     @property
     def n_cases(self) -> int:
@@ -206,7 +206,7 @@ def _rows(field: Tensor, cases: Tensor | slice) -> Tensor:
 
 def _single(state: Tensor | Evaluated) -> States:
     if isinstance(state, Evaluated):
-        return States(state.v, hidden_logits=state.hidden_logits)
+        return States(state.v, hidden_means=state.hidden_means)
     return States(state)
 
 

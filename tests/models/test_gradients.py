@@ -83,16 +83,16 @@ def test_gradient_equals_finite_differences_of_the_oracle(model, u):
         assert_close(slope, expected[parameter], rtol=1e-7, atol=1e-8, msg=parameter)
 
 
-def test_known_pre_activations_are_not_computed_again(model, u, v):
+def test_known_means_are_not_computed_again(model, u, v):
     energy = model.condition(u)
     plain = Contrast.pair(v, 1 - v)
     carried = Contrast.pair(energy.evaluate(v), energy.evaluate(1 - v))
     for parameter, slope in model.gradients(u, carried).items():
         assert_close(slope, model.gradients(u, plain)[parameter])
-    if carried.positive.hidden_logits is not None:
-        wrong = carried.positive.hidden_logits + 1
+    if carried.positive.hidden_means is not None:
+        wrong = carried.positive.hidden_means + 1
         changed = carried._replace(
-            positive=carried.positive._replace(hidden_logits=wrong)
+            positive=carried.positive._replace(hidden_means=wrong)
         )
         slope = model.gradients(u, changed)["bias_h"]
         if slope.numel():

@@ -175,7 +175,7 @@ def test_a_bf16_chain_leaves_free_energies_and_gradients_full(rule, single):
     model, batch = single
     found = rule(3, precision="bf16")(model.absorb(batch.u), batch, seeded(5))
     states = model.absorb(batch.u).evaluate(found.negative.v)
-    assert torch.equal(found.negative.hidden_logits, states.hidden_logits)
+    assert torch.equal(found.negative.hidden_means, states.hidden_means)
     gap = model.free_energy(batch.v, batch.u) - states.free_energy
     assert_close(found.loss, gap)
 

@@ -40,14 +40,14 @@ def test_perceptron_never_sees_the_data(model, u, v):
     assert torch.equal(one.negative.v, other.negative.v)
 
 
-def test_carried_pre_activations_belong_to_the_named_states(u, v):
+def test_carried_means_belong_to_the_named_states(u, v):
     model = randomised(MODELS["crbm"]())
     energy = model.condition(u)
     v = v[:, :5] if v.shape[1] >= 5 else torch.ones(N_CASES, 5).double()
     for objective in (objectives.ContrastiveDivergence(3), objectives.Perceptron(6)):
         contrast = objective(energy, Batch(u, v), seeded())
         for states in (contrast.positive, contrast.negative):
-            assert_close(states.hidden_logits, energy.hidden_logits(states.v))
+            assert_close(states.hidden_means, energy.hidden_logits(states.v).sigmoid())
 
 
 def test_max_margin_searches_for_wrong_outputs(model, u, v):

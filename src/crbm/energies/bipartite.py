@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import softplus
 
+from crbm import kernels
 from crbm.energies.base import Energy
 from crbm.types import Evaluated
 
@@ -74,9 +74,9 @@ class BipartiteEnergy(Energy):
         return self.evaluate(v).free_energy
 
     def evaluate(self, v: Float[Tensor, "... visible"]) -> Evaluated:
-        logits = self.hidden_logits(v)
         field = (v * self.visible_bias).sum(-1)
-        return Evaluated(v, -field - softplus(logits).sum(-1), logits)
+        hidden, means = kernels.softplus_and_means(self.hidden_logits(v))
+        return Evaluated(v, -field - hidden, means)
 
     def evaluate_rows(
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
@@ -87,7 +87,8 @@ class BipartiteEnergy(Energy):
         logits = products.view(*ids.shape, -1).add_(self.hidden_bias[..., None, :])
         fields = self.visible_bias @ table.T
         field = fields.expand(len(ids), -1).gather(1, ids)
-        return Evaluated(table, -field - softplus(logits).sum(-1), logits)
+        hidden, means = kernels.softplus_and_means(logits)
+        return Evaluated(table, -field - hidden, means)
 
     def lowered(self) -> BipartiteEnergy:
         return replace(self, weight=self.weight.to(torch.bfloat16))

@@ -120,7 +120,7 @@ def scores(
         found = energy.evaluate_rows(candidates, ids)
     else:
         found = energy.lifted().evaluate(candidates)
-    states = States(candidates, ids=ids, hidden_logits=found.hidden_logits)
+    states = States(candidates, ids=ids, hidden_means=found.hidden_means)
     counts = _counting(energy, states, mask)
     if counts is None:
         return states, -found.free_energy

@@ -17,7 +17,7 @@ def run(
     *,
     n_steps: int = 1,
     generator: Generator | None = None,
-    hidden_logits: Float[Tensor, "*batch hidden"] | None = None,
+    hidden_means: Float[Tensor, "*batch hidden"] | None = None,
 ) -> ChainState:
     """The state of a Gibbs chain from `v` after `n_steps` steps.
 
@@ -31,8 +31,8 @@ def run(
         The number of sweeps over all units.
     generator
         The source of randomness.
-    hidden_logits
-        Pre-activations of `v`, where they are known already.
+    hidden_means
+        The p(h = 1 | v), where they are known already.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def run(
     checks.whole_number("n_steps", n_steps, at_least=1)
     checks.columns("v", v, energy.n_visible, "output")
     source = sampling.stream(generator, v)
-    state = step(energy, v, source, hidden_logits)
+    state = step(energy, v, source, hidden_means)
     for _ in range(n_steps - 1):
         state = step(energy, state.v, source)
     return state
@@ -54,15 +54,15 @@ def step(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
     generator: Source = None,
-    hidden_logits: Float[Tensor, "*batch hidden"] | None = None,
+    hidden_means: Float[Tensor, "*batch hidden"] | None = None,
 ) -> ChainState:
     """One sweep that leaves p(v) unchanged."""
     if not isinstance(energy, BipartiteEnergy):
         return site_step(energy, v, generator)
-    if hidden_logits is None:
+    if hidden_means is None:
         h = sampling.from_logits_(energy.hidden_logits(v), generator)
     else:
-        h = sampling.from_logits(hidden_logits, generator)
+        h = sampling.bernoulli(hidden_means, generator)
     return ChainState(sampling.from_logits_(energy.visible_logits(h), generator), h)
 
 

@@ -56,16 +56,17 @@ def steps(
 def step(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
-    hidden_logits: Float[Tensor, "*batch hidden"] | None = None,
+    hidden_means: Float[Tensor, "*batch hidden"] | None = None,
 ) -> Float[Tensor, "*batch visible"]:
     """The means after one update of all units.
 
-    `hidden_logits` are the pre-activations of `v`, where they are known already.
+    `hidden_means` are the p(h = 1 | v), where they are known already.
     """
     if not isinstance(energy, BipartiteEnergy):
         return _sweep(energy, v)
-    logits = energy.hidden_logits(v) if hidden_logits is None else hidden_logits
-    return energy.visible_logits(logits.sigmoid()).sigmoid()
+    if hidden_means is None:
+        hidden_means = energy.hidden_logits(v).sigmoid_()
+    return energy.visible_logits(hidden_means).sigmoid_()
 
 
 def log_partition_bound(

@@ -56,8 +56,8 @@ def walk(
     """The states of a Gibbs chain after `v`."""
     source = sampling.stream(generator, v)
 
-    def step(energy: Energy, v: Tensor, logits: Tensor | None) -> Tensor:
-        return gibbs_chain.step(energy, v, source, logits).v
+    def step(energy: Energy, v: Tensor, means: Tensor | None) -> Tensor:
+        return gibbs_chain.step(energy, v, source, means).v
 
     return visited(energy, v, n_steps, step)
 
@@ -69,19 +69,19 @@ def visited(
     step: Callable[[Energy, Tensor, Tensor | None], Tensor],
 ) -> Iterator[Evaluated]:
     """The states that `n_steps` steps from `v` lead to, each evaluated just once."""
-    logits = None
+    means = None
     for _ in range(n_steps):
-        v = step(energy, v, logits)
+        v = step(energy, v, means)
         state = energy.evaluate(v)
-        logits = state.hidden_logits
+        means = state.hidden_means
         yield state
 
 
 def lowest(states: Iterator[Evaluated]) -> Evaluated:
     """The state of lowest free energy for each case; the earliest among equals."""
-    v, free_energy, logits = next(states)
-    logits = None if logits is None else logits.clone()
-    best = Evaluated(v.clone(), free_energy.clone(), logits)
+    v, free_energy, means = next(states)
+    means = None if means is None else means.clone()
+    best = Evaluated(v.clone(), free_energy.clone(), means)
     for state in states:
         better = state.free_energy < best.free_energy
         # Few cases improve late in a walk: to copy those is cheaper than `torch.where`,

@@ -113,7 +113,7 @@ class EnergyModel(nn.Module):
 
 
 def evaluate(energy: Energy, states: States) -> Evaluated:
-    """F and the pre-activations of a phase's states, whichever form they have."""
+    """F and the means of h of a phase's states, whichever form they have."""
     if states.ids is not None:
         return energy.evaluate_rows(states.v, states.ids)
     return (energy if states.v.ndim == 2 else energy.lifted()).evaluate(states.v)

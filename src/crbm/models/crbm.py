@@ -111,7 +111,7 @@ class CRBM(EnergyModel):
         into: Mapping[str, Tensor],
         scale: float = 1.0,
     ) -> None:
-        # dF/dW_vh = -v h, dF/dW_uv = -u v and so on, with h = sigmoid(hidden_logits):
+        # dF/dW_vh = -v h, dF/dW_uv = -u v and so on, with h = p(h = 1 | v):
         # the closed form of what autograd gives, several times faster.
         positive = self._phase(u, contrast.positive)
         negative = self._phase(u, contrast.negative)
@@ -129,12 +129,12 @@ class CRBM(EnergyModel):
     def _phase(self, u: Tensor | None, states: States | Moments) -> BipartitePhase:
         if isinstance(states, Moments):
             raise TypeError(NEEDS_STATES.format(model=type(self).__name__))
-        logits = states.hidden_logits
-        if logits is None:
+        means = states.hidden_means
+        if means is None:
             energy = self.absorb(u).expand(states.n_cases)
-            logits = evaluate(energy, states).hidden_logits
-        assert logits is not None
-        return bipartite_phase(states, logits)
+            means = evaluate(energy, states).hidden_means
+        assert means is not None
+        return bipartite_phase(states, means)
 
 
 def _shifted(bias: Tensor, u: Tensor, weight: Tensor | None) -> Tensor:

@@ -31,11 +31,10 @@ class BipartitePhase(NamedTuple):
     mean_h: Float[Tensor, "batch hidden"]
 
 
-def bipartite_phase(states: States, hidden_logits: Tensor) -> BipartitePhase:
+def bipartite_phase(states: States, h: Tensor) -> BipartitePhase:
     """Sums of v, h and v h over states, where h = p(h = 1 | v)."""
-    h = hidden_logits.sigmoid()
     if states.weight is not None:
-        h.mul_(states.weight[..., None])
+        h = h * states.weight[..., None]
     mean_v = _mean_visible(states)
     if h.ndim == 2:
         return BipartitePhase(mean_v, states.v, h, mean_h=h)

@@ -44,7 +44,7 @@ def against_all(energy: Energy, batch: Batch) -> Contrast:
     data = energy.evaluate(batch.v)
     states, scores = exact.scores(energy, batch.candidates, batch.mask, batch.ids)
     return Contrast(
-        States(data.v, hidden_logits=data.hidden_logits),
+        States(data.v, hidden_means=data.hidden_means),
         states._replace(weight=scores.softmax(-1)),
         loss=data.free_energy + scores.logsumexp(-1),
     )

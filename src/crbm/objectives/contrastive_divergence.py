@@ -48,7 +48,7 @@ class ContrastiveDivergence:
             data.v,
             n_steps=self.n_steps,
             generator=generator,
-            hidden_logits=data.hidden_logits,
+            hidden_means=data.hidden_means,
         )
         return Contrast.pair(data, energy.evaluate(end.v))
 
@@ -90,17 +90,17 @@ class PersistentContrastiveDivergence:
         n_chains = len(data.v)
         if not self.chains or len(self.chains[0]) < n_chains:
             self.chains[:] = [part.clone() for part in _chain(data)]
-        start, *logits = (part[:n_chains] for part in self.chains)
+        start, *means = (part[:n_chains] for part in self.chains)
         end = energy.evaluate(
             gibbs.run(
                 energy,
                 start,
                 n_steps=self.n_steps,
                 generator=generator,
-                hidden_logits=logits[0] if logits else None,
+                hidden_means=means[0] if means else None,
             ).v
         )
-        for part, new in zip((start, *logits), _chain(end), strict=True):
+        for part, new in zip((start, *means), _chain(end), strict=True):
             part.copy_(new)
         return Contrast.pair(data, end)
 
@@ -114,9 +114,9 @@ class PersistentContrastiveDivergence:
 
 
 def _chain(state: Evaluated) -> list[Tensor]:
-    """What lives on of a chain: its outputs, and the pre-activations of h from them.
+    """What lives on of a chain: its outputs, and the means of h given them.
 
     These are of the weights before the update, as if h itself had been kept, which
     saves a product with all weights.
     """
-    return [part for part in (state.v, state.hidden_logits) if part is not None]
+    return [part for part in (state.v, state.hidden_means) if part is not None]

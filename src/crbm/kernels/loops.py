@@ -1,0 +1,67 @@
+"""The loops themselves, in the part of Python that Numba compiles.
+
+The exponential is written out, as the call of a library's would keep the compiler from
+doing eight units at a time.
+"""
+
+# mypy: disable-error-code="untyped-decorator"
+
+import math
+from typing import no_type_check
+
+import numpy as np
+from numba import njit
+from numpy import float32, int32
+
+_FAST = {"contract", "nsz", "arcp", "reassoc"}  # NaN stays NaN
+_ZERO, _HALF, _ONE = (float32(x) for x in (0, 0.5, 1))
+_LARGEST = float32(80)  # e^80 is a float32, and so is its inverse
+_N_DOUBLINGS = 64  # factors of at most two whose product is a float32
+_LOG2_E = float32(1 / math.log(2))
+_LOG_2 = float32(355 / 512)  # of few bits: a multiple of it is exact
+_LOG_2_REST = float32(math.log(2) - 355 / 512)
+_T3, _T4, _T5, _T6, _T7 = (float32(1 / math.factorial(n)) for n in range(3, 8))
+
+
+@njit(inline="always")
+@no_type_check
+def _exp(x):
+    """e^x = 2^k e^r, where r is at most log(2) / 2 and seven terms of Taylor do."""
+    k = np.floor(x * _LOG2_E + _HALF)
+    r = x - k * _LOG_2 - k * _LOG_2_REST
+    tail = (((_T7 * r + _T6) * r + _T5) * r + _T4) * r + _T3
+    power = int32((int32(k) + int32(127)) << int32(23)).view(np.float32)
+    return (((tail * r + _HALF) * r + _ONE) * r + _ONE) * power
+
+
+@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def below(x, bits):
+    """1 where 16 random bits lie below sigmoid(x), in the memory of x."""
+    for place in range(x.size):
+        y = min(max(-x[place], -_LARGEST), _LARGEST)
+        threshold = float32(2**16) / (_ONE + _exp(y)) - float32(2**15)
+        x[place] = _ONE if float32(bits[place]) < threshold else _ZERO
+
+
+@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def softplus_and_means(x, total):
+    """Of each row the sum of log(1 + e^x); sigmoid(x) in the memory of x.
+
+    With small = e^-|x| the first is max(x, 0) + log(1 + small), and one logarithm
+    serves many units.
+    """
+    for row in range(len(x)):
+        found = 0.0
+        for first in range(0, x.shape[1], _N_DOUBLINGS):
+            units = x[row][first : first + _N_DOUBLINGS]
+            product, positive = _ONE, _ZERO
+            for unit in range(units.size):
+                y = units[unit]
+                small = _exp(-min(abs(y), _LARGEST))
+                product *= _ONE + small
+                positive += max(y, _ZERO)
+                units[unit] = (_ONE if y > _ZERO else small) / (_ONE + small)
+            found += positive + math.log(product)
+        total[row] = found

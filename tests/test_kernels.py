@@ -1,0 +1,146 @@
+"""Compiled loops against torch's operations, and torch's where there are none."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch.nn.functional import softplus
+from torch.testing import assert_close
+
+import crbm
+from crbm import kernels, objectives, sampling, training
+from crbm.types import Batch
+
+needs_numba = pytest.mark.skipif(
+    kernels._loops() is None, reason="Numba is not installed: pip install crbm[fast]"
+)
+EDGES = [0.0, -0.0, 1e-30, 17.0, -17.0, 88.0, -88.0, 200.0, -200.0]
+
+
+@pytest.fixture
+def _without_loops(monkeypatch):
+    monkeypatch.setattr(kernels, "_loops", lambda: None)
+
+
+def logits(*shape, seed=0):
+    """Log-odds of all sizes, with edges among them."""
+    generator = torch.Generator().manual_seed(seed)
+    x = 5 * torch.randn(*shape, generator=generator)
+    x.view(-1)[: len(EDGES)] = torch.tensor(EDGES)
+    return x
+
+
+@needs_numba
+@pytest.mark.parametrize("value", [*EDGES, torch.inf, -torch.inf, 0.3, -2.5, 9.0])
+def test_of_all_16_bits_the_right_share_lies_below(value):
+    bits = torch.arange(-(2**15), 2**15).to(torch.int16)
+    x = torch.full((2**16,), value)
+    share = float(kernels.below_(x, bits).double().mean())
+    exact = float(torch.tensor(value, dtype=torch.float64).sigmoid())
+    assert 0 <= share - exact + 1e-7 <= 2**-16 + 2e-7  # rounded up, as documented
+    if abs(value) > 88:
+        assert share == (value > 0)
+
+
+@needs_numba
+def test_samples_are_those_of_torch(monkeypatch):
+    x = logits(300, 700)
+    one = sampling.from_logits(x, torch.Generator().manual_seed(1))
+    monkeypatch.setattr(kernels, "_loops", lambda: None)
+    other = sampling.from_logits(x, torch.Generator().manual_seed(1))
+    assert torch.equal(one, other)
+    assert torch.equal(x, logits(300, 700))  # the log-odds are left alone
+
+
+@needs_numba
+@pytest.mark.parametrize("n_hidden", [1, 7, 63, 64, 65, 300])
+@pytest.mark.parametrize("n_states", [(1024,), (32, 40)])
+def test_softplus_and_means_equal_double_precision(n_states, n_hidden):
+    x = logits(*n_states, n_hidden)
+    assert kernels.serve(x)
+    total, means = kernels.softplus_and_means(x.clone())
+    assert_close(total.double(), softplus(x.double()).sum(-1), rtol=3e-7, atol=1e-5)
+    assert_close(means.double(), x.double().sigmoid(), rtol=3e-7, atol=1e-30)
+
+
+@needs_numba
+def test_many_units_of_any_kind_do_not_overflow():
+    for value in (0.0, 60.0, -60.0):
+        x = torch.full((2, 5000), value)
+        expected = softplus(x.double()).sum(-1)
+        assert_close(
+            kernels.softplus_and_means(x)[0].double(), expected, rtol=1e-6, atol=1e-20
+        )
+
+
+@needs_numba
+def test_what_is_not_a_number_stays_so():
+    x = logits(50, 30)
+    x[3, 4] = torch.nan
+    total, means = kernels.softplus_and_means(x)
+    assert total.isnan().nonzero().tolist() == [[3]]
+    assert means.isnan().nonzero().tolist() == [[3, 4]]
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.zeros(64, 64, dtype=torch.float64),
+        torch.zeros(64, 64, requires_grad=True),
+        torch.zeros(64, 1).expand(64, 64),
+        torch.zeros(64, 64).T[::2],
+        torch.zeros(4, 4),
+    ],
+    ids=["double", "differentiated", "expanded", "strided", "small"],
+)
+def test_other_tensors_are_left_to_torch_and_kept(x):
+    assert not kernels.serve(x)
+    total, means = kernels.softplus_and_means(x)
+    assert_close(total, softplus(x).sum(-1))
+    assert_close(means, x.sigmoid())
+    assert not x.any()
+
+
+@pytest.mark.usefixtures("_without_loops")
+def test_without_numba_torch_serves():
+    x = logits(40, 50)
+    total, means = kernels.softplus_and_means(x.clone())
+    assert torch.equal(total, softplus(x).sum(-1))
+    assert torch.equal(means, x.sigmoid())
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    "rule", [objectives.ContrastiveDivergence(2), objectives.Perceptron(3)]
+)
+def test_a_model_learns_the_same_either_way(rule, monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    u, v = (torch.rand(128, 40, generator=generator).round() for _ in range(2))
+
+    def trained():
+        generator = torch.Generator().manual_seed(1)
+        model = crbm.CRBM(40, 40, 20, generator)
+        training.fit(model, rule, Batch(u, v), n_epochs=2, generator=generator)
+        return model.state_dict()
+
+    fast = trained()
+    monkeypatch.setattr(kernels, "_loops", lambda: None)
+    for name, weight in trained().items():
+        assert_close(fast[name], weight, rtol=1e-4, atol=1e-6)
+
+
+def test_a_broken_numba_is_as_good_as_none():
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "import torch; from crbm import kernels\n"
+        "assert not kernels.serve(torch.zeros(64, 64))\n"
+        "assert kernels.softplus_and_means(torch.zeros(64, 64))[1].mean() == 0.5"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_numba_is_not_imported_before_it_is_needed():
+    code = "import sys, crbm, crbm.cli; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
