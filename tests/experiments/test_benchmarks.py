@@ -5,10 +5,20 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 import crbm
 from crbm.cli.bench import markdown
-from crbm.experiments.bench import floor, growth, multilabel, peers, suites
+from crbm.experiments import denoising
+from crbm.experiments.bench import (
+    floor,
+    growth,
+    multilabel,
+    peers,
+    precision,
+    suites,
+)
+from crbm.types import Batch
 
 needs_data = pytest.mark.skipif(
     "CRBM_DATA" not in os.environ, reason="CRBM_DATA is unset: the real data is absent"
@@ -27,6 +37,22 @@ def test_steps_are_measured_beside_their_products(monkeypatch):
     ]
     for row in rows:
         assert row["ratio"] == pytest.approx(row["ms"] / row["bare products ms"])
+
+
+def test_a_model_of_each_precision_is_measured(monkeypatch):
+    images = (
+        torch.rand(40, 9, generator=torch.Generator().manual_seed(0)) < 0.5
+    ).float()
+    part = Batch(images, images)
+    digits = denoising.Digits(part, part, part, noise=lambda batch, generator: batch)
+    monkeypatch.setattr(denoising, "digits", lambda kind, quick: digits)
+    monkeypatch.setattr(precision, "SEEDS", (0,))
+    rows = precision.rows(say=lambda text: None)
+    assert [row["rule"] for row in rows] == ["CD-10", "CD-PercLoss-10"]
+    for row in rows:
+        assert row["difference"] == row["bf16"] - row["full"]
+        assert abs(row["difference"]) < 10
+    assert len({row["full"] for row in rows}) == 2
 
 
 def test_label_powerset_predicts_sets_seen():

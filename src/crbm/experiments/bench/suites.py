@@ -10,7 +10,14 @@ from sklearn.base import clone
 
 from crbm import checks
 from crbm.estimators import HashCRBMClassifier
-from crbm.experiments.bench import floor, growth, multilabel, peers, serving
+from crbm.experiments.bench import (
+    floor,
+    growth,
+    multilabel,
+    peers,
+    precision,
+    serving,
+)
 
 Say = Callable[[str], None]
 
@@ -63,6 +70,7 @@ SUITES: dict[str, Callable[[Say], list[dict[str, Any]]]] = {
     "multilabel": _multilabel,
     "peers": peers.rows,
     "growth": growth.rows,
+    "precision": precision.rows,
     "large": _large,
     "serve": serving.rows,
 }
