@@ -90,8 +90,8 @@ def test_peers_are_measured_beside_us_and_missing_ones_are_named(monkeypatch):
     monkeypatch.setattr(peers, "N_CASES", 5)
     monkeypatch.setattr(peers, "N_IMAGES", 128)
     by_peer = {match.peer: match for match in peers.MATCHES}
-    chosen = (by_peer["scikit-learn"], by_peer["edge by edge"], by_peer["PGMax"])
-    monkeypatch.setattr(peers, "MATCHES", chosen)
+    names = ("bare products", "scikit-learn", "edge by edge", "PGMax")
+    monkeypatch.setattr(peers, "MATCHES", [by_peer[name] for name in names])
     said = []
     rows = {row["peer"]: row for row in peers.rows(said.append)}
     assert rows["scikit-learn"]["largest difference"] is None

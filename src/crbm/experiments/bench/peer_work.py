@@ -20,6 +20,27 @@ Problem = dict[str, Any]
 Work = Callable[[], Any]
 
 
+def bare_products(problem: Problem) -> Work:
+    """The float32 products of such epochs and nothing else: the least they can take."""
+    import torch
+
+    torch.set_num_threads(1)
+    v = torch.from_numpy(problem["images"][: int(problem["batch_size"])])
+    h = torch.rand(len(v), int(problem["n_hidden"]))
+    weight = torch.rand(v.shape[1], h.shape[1])
+    visible, hidden, slope = map(torch.empty_like, (v, h, weight))
+    n_updates = int(problem["n_epochs"]) * len(problem["images"]) // len(v)
+
+    def products() -> None:
+        for _ in range(n_updates):
+            for _ in range(2):  # for the data, and for the chains
+                torch.mm(v, weight, out=hidden)
+                torch.mm(v.T, h, out=slope)
+            torch.mm(h, weight.T, out=visible)
+
+    return products
+
+
 def scikit_learn(problem: Problem) -> Work:
     """Some epochs of BernoulliRBM: persistent chains, one step per update."""
     from sklearn.neural_network import BernoulliRBM
@@ -146,6 +167,7 @@ def _passed_on(cavity: np.ndarray, coupling: np.float32) -> np.ndarray:
 
 
 JOBS: dict[str, Callable[[Problem], Work]] = {
+    "bare products": bare_products,
     "scikit-learn": scikit_learn,
     "rbms": rbms,
     "learnergy": learnergy,

@@ -235,6 +235,7 @@ N_UPDATES = N_EPOCHS * N_IMAGES // BATCH
 PERSISTENT = f"PCD-1, {N_UPDATES} updates of batch {BATCH}, {N_PIXELS}-{N_HIDDEN}"
 BELIEFS = f"loopy BP, {N_STEPS} rounds, {N_UNITS} units x {N_CASES} cases"
 MATCHES = (
+    Match("bare products", PERSISTENT, _learning(PersistentContrastiveDivergence)),
     Match("scikit-learn", PERSISTENT, _learning(PersistentContrastiveDivergence)),
     Match("rbms", PERSISTENT, _learning(PersistentContrastiveDivergence)),
     Match(
