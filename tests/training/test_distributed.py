@@ -16,7 +16,7 @@ from training import rank_jobs
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-EXACT = ["plain", "weighted", "candidates", "l2 and Adam", "data set", "loader"]
+EXACT = ["plain", "weighted", "candidates", "l2 and Adam", "best", "data set", "loader"]
 
 
 def torchrun(job, folder, *options):
