@@ -36,21 +36,54 @@ def logits(*shape, seed=0):
 def test_of_all_16_bits_the_right_share_lies_below(value):
     bits = torch.arange(-(2**15), 2**15).to(torch.int16)
     x = torch.full((2**16,), value)
-    share = float(kernels.below_(x, bits).double().mean())
     exact = float(torch.tensor(value, dtype=torch.float64).sigmoid())
-    assert 0 <= share - exact + 1e-7 <= 2**-16 + 2e-7  # rounded up, as documented
-    if abs(value) > 88:
-        assert share == (value > 0)
+    p = torch.full((2**16,), exact)
+    for samples in (kernels.below_sigmoid_(x, bits), kernels.below_(p, bits)):
+        share = float(samples.double().mean())
+        assert 0 <= share - exact + 1e-7 <= 2**-16 + 2e-7  # rounded up, as documented
+        if abs(value) > 88:
+            assert share == (value > 0)
 
 
 @needs_numba
 def test_samples_are_those_of_torch(monkeypatch):
     x = logits(300, 700)
-    one = sampling.from_logits(x, torch.Generator().manual_seed(1))
+    p = x.sigmoid()
+
+    def samples():
+        generator = torch.Generator().manual_seed(1)
+        return (
+            sampling.from_logits(x, generator),
+            sampling.bernoulli(p, generator),
+        )
+
+    fast = samples()
     monkeypatch.setattr(kernels, "_loops", lambda: None)
-    other = sampling.from_logits(x, torch.Generator().manual_seed(1))
-    assert torch.equal(one, other)
-    assert torch.equal(x, logits(300, 700))  # the log-odds are left alone
+    for one, other in zip(fast, samples(), strict=True):
+        assert torch.equal(one, other)
+    assert torch.equal(x, logits(300, 700))  # what was given is left alone
+    assert torch.equal(p, x.sigmoid())
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((50, 300), (50, 300)),
+        ((50, 300), (300,)),
+        ((300,), (300,)),
+        ((4, 50, 30), (4, 1, 30)),
+        ((50, 30), (1, 30)),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dots_are_sums_of_products(shapes, dtype):
+    x, y = (logits(*shape, seed=n).to(dtype) for n, shape in enumerate(shapes))
+    x.clamp_(-9, 9)
+    expected = (x.double() * y.double()).sum(-1)
+    atol = 3e-3 if dtype == torch.float32 else 1e-11  # sums of up to 300 x 40
+    assert_close(kernels.dots(x, y).double(), expected, rtol=0, atol=atol)
+    gradient = torch.autograd.grad(kernels.dots(x.requires_grad_(), y).sum(), x)[0]
+    assert_close(gradient, y.expand_as(x))
 
 
 @needs_numba

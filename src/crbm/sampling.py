@@ -90,7 +90,7 @@ def from_logits_(
     """`from_logits` in the memory of the log-odds, which are lost."""
     logits = logits.detach()
     if _sixteen_bits(logits) and kernels.serve(logits):
-        return kernels.below_(logits, _bits(logits, torch.int16, generator))
+        return kernels.below_sigmoid_(logits, _bits(logits, torch.int16, generator))
     return _consume(logits.sigmoid_(), generator)
 
 
@@ -108,8 +108,11 @@ def _consume(p: Tensor, source: Source) -> Tensor:
         uniform = torch.empty_like(p).uniform_(generator=source)
         return torch.lt(uniform, p, out=p)
     if _sixteen_bits(p):
+        bits = _bits(p, torch.int16, source)
+        if kernels.serve(p):
+            return kernels.below_(p, bits)
         thresholds = torch.add(_LOWEST_INT16, p, alpha=2.0**16, out=p)
-        return torch.lt(_bits(p, torch.int16, source), thresholds, out=p)
+        return torch.lt(bits, thresholds, out=p)
     thresholds = p.double().mul_(2.0**32).sub_(2.0**31)
     return torch.lt(_bits(p, torch.int32, source), thresholds, out=p)
 

@@ -74,7 +74,7 @@ class BipartiteEnergy(Energy):
         return self.evaluate(v).free_energy
 
     def evaluate(self, v: Float[Tensor, "... visible"]) -> Evaluated:
-        field = (v * self.visible_bias).sum(-1)
+        field = kernels.dots(v, self.visible_bias)
         hidden, means = kernels.softplus_and_means(self.hidden_logits(v))
         return Evaluated(v, -field - hidden, means)
 

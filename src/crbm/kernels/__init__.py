@@ -8,7 +8,7 @@ same up to rounding. A loop runs on one thread, however many torch has.
 from __future__ import annotations
 
 from functools import cache
-from types import ModuleType
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int16
@@ -32,16 +32,40 @@ def serve(x: Tensor) -> bool:
 
 
 def below_(
+    p: Float[Tensor, "*shape"], bits: Int16[Tensor, "*shape"]
+) -> Float[Tensor, "*shape"]:
+    """1 where 16 random bits lie below p, in the memory of p.
+
+    For tensors that the loops serve.
+    """
+    _loops().below(p.view(-1).numpy(), bits.view(-1).numpy())
+    return p
+
+
+def below_sigmoid_(
     logits: Float[Tensor, "*shape"], bits: Int16[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
     """1 where 16 random bits lie below sigmoid(x), in the memory of x.
 
     For tensors that the loops serve.
     """
-    loops = _loops()
-    assert loops is not None
-    loops.below(logits.view(-1).numpy(), bits.view(-1).numpy())
+    _loops().below_sigmoid(logits.view(-1).numpy(), bits.view(-1).numpy())
     return logits
+
+
+def dots(
+    x: Float[Tensor, "... units"], y: Float[Tensor, "... units"]
+) -> Float[Tensor, ...]:
+    """The inner products along the last dimension, of shapes that broadcast.
+
+    For tensors of any kind. A table as large as x and y is not made where the loops
+    serve them: fresh memory costs more than arithmetic.
+    """
+    if x.shape == y.shape and x.ndim == 2 and serve(x) and serve(y):
+        total = x.new_empty(len(x))
+        _loops().dots(x.numpy(), y.numpy(), total.numpy())
+        return total
+    return x @ y if y.ndim == 1 else (x * y).sum(-1)
 
 
 def softplus_and_means(
@@ -57,17 +81,16 @@ def softplus_and_means(
     >>> means[0]
     tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
-    loops = _loops() if serve(logits) else None
-    if loops is None:
+    if not serve(logits):
         return softplus(logits).sum(-1), logits.sigmoid()
     total = logits.new_empty(logits.shape[:-1])
     rows = logits.view(-1, logits.shape[-1])
-    loops.softplus_and_means(rows.numpy(), total.view(-1).numpy())
+    _loops().softplus_and_means(rows.numpy(), total.view(-1).numpy())
     return total, logits
 
 
 @cache
-def _loops() -> ModuleType | None:
+def _loops() -> Any:
     """The compiled loops, or None where Numba is missing or cannot work here.
 
     It may be at odds with the NumPy of the day, or find no folder to keep what it has

@@ -17,6 +17,7 @@ _FAST = {"contract", "nsz", "arcp", "reassoc"}  # NaN stays NaN
 _ZERO, _HALF, _ONE = (float32(x) for x in (0, 0.5, 1))
 _LARGEST = float32(80)  # e^80 is a float32, and so is its inverse
 _N_DOUBLINGS = 64  # factors of at most two whose product is a float32
+_N_STEPS, _N_BELOW = float32(2**16), float32(2**15)  # of 16 bits, and those negative
 _LOG2_E = float32(1 / math.log(2))
 _LOG_2 = float32(355 / 512)  # of few bits: a multiple of it is exact
 _LOG_2_REST = float32(math.log(2) - 355 / 512)
@@ -36,12 +37,32 @@ def _exp(x):
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
 @no_type_check
-def below(x, bits):
+def below(p, bits):
+    """1 where 16 random bits lie below p, in the memory of p."""
+    for place in range(p.size):
+        threshold = _N_STEPS * p[place] - _N_BELOW
+        p[place] = _ONE if float32(bits[place]) < threshold else _ZERO
+
+
+@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def below_sigmoid(x, bits):
     """1 where 16 random bits lie below sigmoid(x), in the memory of x."""
     for place in range(x.size):
         y = min(max(-x[place], -_LARGEST), _LARGEST)
-        threshold = float32(2**16) / (_ONE + _exp(y)) - float32(2**15)
+        threshold = _N_STEPS / (_ONE + _exp(y)) - _N_BELOW
         x[place] = _ONE if float32(bits[place]) < threshold else _ZERO
+
+
+@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def dots(x, y, total):
+    """The inner product of each row of x with that of y."""
+    for row in range(len(x)):
+        one, other, found = x[row], y[row], _ZERO
+        for place in range(one.size):
+            found += one[place] * other[place]
+        total[row] = found
 
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)

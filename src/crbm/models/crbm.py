@@ -117,14 +117,13 @@ class CRBM(EnergyModel):
         negative = self._phase(u, contrast.negative)
         into["weight_vh"].addmm_(positive.v.T, positive.partner, alpha=-scale)
         into["weight_vh"].addmm_(negative.v.T, negative.partner, alpha=scale)
-        gap_v = negative.mean_v - positive.mean_v
-        gap_h = negative.mean_h - positive.mean_h
-        into["bias_v"].add_(gap_v.sum(0), alpha=scale)
-        into["bias_h"].add_(gap_h.sum(0), alpha=scale)
-        if self.weight_uv is not None and u is not None:
-            into["weight_uv"].addmm_(u.T, gap_v, alpha=scale)
-        if self.weight_uh is not None and u is not None:
-            into["weight_uh"].addmm_(u.T, gap_h, alpha=scale)
+        for side, more, less in (
+            ("v", negative.mean_v, positive.mean_v),
+            ("h", negative.mean_h, positive.mean_h),
+        ):
+            into[f"bias_{side}"].add_(more.sum(0) - less.sum(0), alpha=scale)
+            if f"weight_u{side}" in into and u is not None:
+                into[f"weight_u{side}"].addmm_(u.T, more - less, alpha=scale)
 
     def _phase(self, u: Tensor | None, states: States | Moments) -> BipartitePhase:
         if isinstance(states, Moments):
