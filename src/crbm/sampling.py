@@ -90,7 +90,8 @@ def from_logits_(
     """`from_logits` in the memory of the log-odds, which are lost."""
     logits = logits.detach()
     if _sixteen_bits(logits) and kernels.serve(logits):
-        return kernels.below_sigmoid_(logits, _bits(logits, torch.int16, generator))
+        bits = _bits(logits, torch.int16, generator)
+        return kernels.below_(logits, bits, logits=True)
     return _consume(logits.sigmoid_(), generator)
 
 

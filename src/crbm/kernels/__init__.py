@@ -7,6 +7,9 @@ same up to rounding. A loop runs on one thread, however many torch has.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -17,12 +20,31 @@ from torch.nn.functional import softplus
 
 # Smaller tensors are done before a call of a loop has found out what it was given.
 WORTH_CALLING = 2**10
+_WANTED = ContextVar("wanted", default=True)
+
+
+@contextmanager
+def left_to_torch() -> Iterator[None]:
+    """A block in which the loops are not used, as if Numba were not installed.
+
+    Examples
+    --------
+    >>> with left_to_torch():
+    ...     serve(torch.zeros(64, 64))
+    False
+    """
+    token = _WANTED.set(False)
+    try:
+        yield
+    finally:
+        _WANTED.reset(token)
 
 
 def serve(x: Tensor) -> bool:
     """Whether the loops can work in the memory of such a tensor."""
     return (
-        x.dtype == torch.float32
+        _WANTED.get()
+        and x.dtype == torch.float32
         and x.device.type == "cpu"
         and not x.requires_grad
         and x.numel() >= WORTH_CALLING
@@ -32,25 +54,15 @@ def serve(x: Tensor) -> bool:
 
 
 def below_(
-    p: Float[Tensor, "*shape"], bits: Int16[Tensor, "*shape"]
+    x: Float[Tensor, "*shape"], bits: Int16[Tensor, "*shape"], *, logits: bool = False
 ) -> Float[Tensor, "*shape"]:
-    """1 where 16 random bits lie below p, in the memory of p.
+    """1 where 16 random bits lie below x, in its memory; below sigmoid(x) of logits.
 
     For tensors that the loops serve.
     """
-    _loops().below(p.view(-1).numpy(), bits.view(-1).numpy())
-    return p
-
-
-def below_sigmoid_(
-    logits: Float[Tensor, "*shape"], bits: Int16[Tensor, "*shape"]
-) -> Float[Tensor, "*shape"]:
-    """1 where 16 random bits lie below sigmoid(x), in the memory of x.
-
-    For tensors that the loops serve.
-    """
-    _loops().below_sigmoid(logits.view(-1).numpy(), bits.view(-1).numpy())
-    return logits
+    loop = _loops().below_sigmoid if logits else _loops().below
+    loop(x.view(-1).numpy(), bits.view(-1).numpy())
+    return x
 
 
 def dots(

@@ -11,6 +11,7 @@ from crbm import training
 from crbm.experiments import denoising
 from crbm.models import CRBM
 from crbm.objectives import ContrastiveDivergence, Objective, Perceptron
+from crbm.objectives.base import PRECISIONS
 
 N_EPOCHS, N_HIDDEN = 6, 256
 SEEDS = (0, 1, 2)
@@ -29,7 +30,7 @@ def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
             say(f"{name}, seed {seed} ...")
             errors = {
                 precision: _error(RULES[name](precision), data, seed)
-                for precision in ("full", "bf16")
+                for precision in PRECISIONS
             }
             gap = errors["bf16"] - errors["full"]
             found.append({"rule": name, "seed": seed, **errors, "difference": gap})
