@@ -134,11 +134,6 @@ def test_the_headline_is_that_of_the_rows():
     assert shown in (ROOT / "README.md").read_text()
 
 
-def test_a_headline_without_rows_has_dashes(tmp_path):
-    lines = headline.rendered(tmp_path).splitlines()
-    assert lines[2] == "| labels of Yeast | 20.02 | - | - | - | 0 |"
-
-
 def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     built = subprocess.run(

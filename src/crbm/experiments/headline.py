@@ -80,28 +80,40 @@ def rendered(folder: Path) -> str:
 def _cells(claim: Claim, rows: Sequence[Row], printed: Figures) -> list[str]:
     here = [row for row in rows if row["dataset"] == claim.dataset]
     paper = [printed[claim.model][Column(claim.dataset, m)] for m in claim.metrics]
+    shown = [claim.model, _best(here, claim.ours), _best(here, claim.usual)]
     return [
         claim.what,
         _figures(paper, claim),
-        _figures(_means(here, claim.model, claim), claim),
-        _best(here, claim.ours, claim),
-        _best(here, claim.usual, claim),
-        str(sum(row["model"] == claim.model for row in here)),
+        *(_named(here, model, claim) for model in shown),
+        _numbers_of_runs(here, shown),
     ]
 
 
-def _best(rows: Sequence[Row], models: Collection[str], claim: Claim) -> str:
-    """The model with the lowest error on the validation part, and its name."""
+def _best(rows: Sequence[Row], models: Collection[str]) -> str | None:
+    """The model with the lowest mean error on the validation part, if any was run."""
     errors = {
         model: fmean(_validation(row) for row in rows if row["model"] == model)
         for model in models
         if any(row["model"] == model for row in rows)
     }
-    if not errors:
+    return min(errors, key=lambda model: errors[model], default=None)
+
+
+def _named(rows: Sequence[Row], model: str | None, claim: Claim) -> str:
+    """The figures of a model, with its name where the column does not tell it."""
+    if model is None:
         return "-"
-    best = min(errors, key=lambda model: errors[model])
-    figures = _figures(_means(rows, best, claim), claim)
-    return f"{figures} ({best.removesuffix(' (ours)')})"
+    figures = _figures(_means(rows, model, claim), claim)
+    if model == claim.model:
+        return figures
+    return f"{figures} ({model.removesuffix(' (ours)')})"
+
+
+def _numbers_of_runs(rows: Sequence[Row], models: Collection[str | None]) -> str:
+    """How many runs each of these has: one number, or the least and the most."""
+    counts = {sum(row["model"] == model for row in rows) for model in models if model}
+    least, most = min(counts), max(counts)
+    return str(most) if least == most else f"{least} to {most}"
 
 
 def _validation(row: Row) -> float:
