@@ -8,15 +8,18 @@ import pytest
 import torch
 
 import crbm
+from crbm import kernels
 from crbm.cli.bench import markdown
 from crbm.experiments import denoising
 from crbm.experiments.bench import (
     floor,
     growth,
+    loops,
     multilabel,
     peers,
     precision,
     suites,
+    timing,
 )
 from crbm.types import Batch
 
@@ -37,6 +40,34 @@ def test_steps_are_measured_beside_their_products(monkeypatch):
     ]
     for row in rows:
         assert row["ratio"] == pytest.approx(row["ms"] / row["bare products ms"])
+
+
+def test_two_works_are_timed_in_turns():
+    ticks = iter([0.0, 2.0, 2.0, 3.0, 3.0, 9.0, 9.0, 12.0, 12.0, 20.0, 20.0, 22.0])
+    found = timing.interleaved(
+        lambda: None, lambda: None, n_rounds=3, clock=lambda: next(ticks)
+    )  # 2, 6 and 8 seconds against 1, 3 and 2
+    assert found == (6.0, 2.0, 2.0)
+
+
+def test_loops_are_measured_beside_torch(monkeypatch):
+    served = []
+
+    def work():
+        served.append(kernels.serve(torch.zeros(64, 64)))
+        return sum(range(10_000))
+
+    monkeypatch.setattr(loops, "ROUNDS", 2)
+    monkeypatch.setattr(loops, "WORKS", {"waiting": lambda: work})
+    (row,) = loops.rows(say=lambda text: None)
+    assert row["work"] == "waiting"
+    assert served == [False, served[1]] * 3
+    assert row["times faster"] > 0
+
+
+@pytest.mark.parametrize("name", loops.WORKS)
+def test_the_work_of_each_loop_runs(name):
+    loops.WORKS[name]()()
 
 
 def test_a_model_of_each_precision_is_measured(monkeypatch):

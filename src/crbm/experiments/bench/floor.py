@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import torch
 
 from crbm import training
+from crbm.experiments.bench.timing import interleaved
 from crbm.inference import mean_field
 from crbm.models import CRBM
 from crbm.objectives import ContrastiveDivergence, Objective, Perceptron
@@ -17,9 +17,7 @@ from crbm.types import Batch
 
 N_PIXELS, N_HIDDEN, BATCH = 784, 256, 128
 N_BATCHES = 12
-N_EPOCHS = (
-    4  # per timed call of `fit`, whose checks of the data are then its usual part
-)
+N_EPOCHS = 4  # per timed call of `fit`: its checks of the data are then a usual part
 ROUNDS = 9
 # The rule, and how often it needs v W_vh and h W_hv: once per state that it visits,
 # where the search of CD-PercLoss also starts from means of its own.
@@ -57,15 +55,15 @@ def _row(
             step = _predicting(model, data)
             floor = _products(model, data, 10, 10, n_gradients=0)
         clock = time.process_time if n_threads == 1 else time.perf_counter
-        ours, bare, ratio = _interleaved(step, floor, clock)
+        found = interleaved(step, floor, n_rounds=ROUNDS, clock=clock)
     finally:
         torch.set_num_threads(before)
     return {
         "step": name,
         "threads": n_threads,
-        "ms": 1000 * ours,
-        "bare products ms": 1000 * bare,
-        "ratio": ratio,
+        "ms": 1000 * found.one / (N_BATCHES * N_EPOCHS),
+        "bare products ms": 1000 * found.other / (N_BATCHES * N_EPOCHS),
+        "ratio": found.ratio,
     }
 
 
@@ -136,24 +134,3 @@ def _products(
                 torch.mm(u.T, h, out=slope_vh)
 
     return all_batches
-
-
-def _interleaved(
-    one: Callable[[], None], other: Callable[[], None], clock: Callable[[], float]
-) -> tuple[float, float, float]:
-    """Median seconds per batch of both and of their ratio.
-
-    Taken in turns, so that whatever else the machine does hits both; each ratio is of
-    two neighbours in time.
-    """
-
-    def seconds(work: Callable[[], None]) -> float:
-        began = clock()
-        work()
-        return (clock() - began) / (N_BATCHES * N_EPOCHS)
-
-    for work in (one, other):
-        work()
-    pairs = [(seconds(one), seconds(other)) for _ in range(ROUNDS)]
-    ours, bare = map(median, zip(*pairs, strict=True))
-    return ours, bare, median(a / b for a, b in pairs)

@@ -13,6 +13,7 @@ from crbm.estimators import HashCRBMClassifier
 from crbm.experiments.bench import (
     floor,
     growth,
+    loops,
     multilabel,
     peers,
     precision,
@@ -70,6 +71,7 @@ SUITES: dict[str, Callable[[Say], list[dict[str, Any]]]] = {
     "multilabel": _multilabel,
     "peers": peers.rows,
     "growth": growth.rows,
+    "loops": loops.rows,
     "precision": precision.rows,
     "large": _large,
     "serve": serving.rows,
