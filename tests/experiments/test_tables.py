@@ -184,6 +184,13 @@ def test_rates_close_to_the_best_are_trained_to_the_end():
     assert table2.close_rates([search]) == {("occluded", "CD-1"): [0.25]}
 
 
+def test_a_search_over_other_rates_is_another_run(monkeypatch):
+    (before,) = table2.search_cells(["occluded"], ["CD-1"], quick=False)
+    monkeypatch.setattr(table2, "RATES", (1.0, 0.25))
+    (after,) = table2.search_cells(["occluded"], ["CD-1"], quick=False)
+    assert before.key != after.key
+
+
 def trained(rate, seed, *validation, model="CD-1"):
     row = {"dataset": "occluded", "model": model, "seed": seed}
     return {
