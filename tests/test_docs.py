@@ -17,6 +17,7 @@ from matplotlib import pyplot
 from typer.main import get_command
 
 from crbm.cli import app
+from crbm.cli.bench import markdown
 from crbm.estimators.crbm import INFERENCES, OBJECTIVES
 from crbm.experiments import headline
 
@@ -132,6 +133,15 @@ def test_tuning_effects_can_be_measured_again(tuning):
 def test_the_headline_is_that_of_the_rows():
     shown = headline.rendered(ROOT / "results")
     assert shown in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("page", "suite"),
+    [("speed", "loops"), ("scaling", "peers"), ("speed", "precision")],
+)
+def test_tables_of_benchmarks_are_their_output(page, suite):
+    rows = json.loads((ROOT / "results" / f"bench-{suite}.json").read_text())
+    assert markdown(rows) in (ROOT / "docs" / f"{page}.md").read_text()
 
 
 def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path):

@@ -209,7 +209,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> Batch:
         X = to_inputs(self, X, reset=True)
         if classes is not None and np.ndim(Y) == 1:
-            self.classes_, names, self.single_column_ = np.unique(classes), None, True
+            self.classes_, self.single_column_ = np.unique(classes), True
             v = encode_column(Y, self.classes_)
             names = [str(self.classes_[-1])]
         else:
