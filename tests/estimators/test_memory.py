@@ -11,9 +11,8 @@ import crbm
 from crbm.estimators._encoding import forget_pages
 
 N_FEATURES, N_LABELS = 784, 4
-# Rows and the limit in MB: a file of 3.1 GB, and two that alone would pass the limit.
-# Rows and megabytes. A file held in memory would take 3,136 or 627 MB on top of the
-# packages, of which Numba alone has 100.
+# Rows, and the limit in megabytes. A file held in memory would take 3,136 or 627 MB on
+# top of the packages, of which Numba alone has 100.
 FILES = {
     "logistic": (1_000_000, 1000),
     "crbm": (200_000, 850),
