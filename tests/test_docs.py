@@ -137,7 +137,12 @@ def test_the_headline_is_that_of_the_rows():
 
 @pytest.mark.parametrize(
     ("page", "suite"),
-    [("speed", "loops"), ("scaling", "peers"), ("speed", "precision")],
+    [
+        ("speed", "loops"),
+        ("speed", "precision"),
+        ("scaling", "growth"),
+        ("scaling", "peers"),
+    ],
 )
 def test_tables_of_benchmarks_are_their_output(page, suite):
     rows = json.loads((ROOT / "results" / f"bench-{suite}.json").read_text())
