@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 import crbm
 from crbm import kernels, objectives, sampling, training
-from crbm.types import Batch
+from crbm.types import Batch, RowLogits
 
 # A Numba that is there but does not work must fail these tests, not skip them.
 needs_numba = pytest.mark.skipif(
@@ -24,7 +24,7 @@ def logits(*shape, seed=0):
     """Log-odds of all sizes, with edges among them."""
     generator = torch.Generator().manual_seed(seed)
     x = 5 * torch.randn(*shape, generator=generator)
-    x.view(-1)[: len(EDGES)] = torch.tensor(EDGES)
+    x.view(-1)[: len(EDGES)] = torch.tensor(EDGES[: x.numel()])
     return x
 
 
@@ -94,6 +94,73 @@ def test_softplus_and_means_equal_double_precision(n_states, n_hidden):
     assert_close(means.double(), x.double().sigmoid(), rtol=3e-7, atol=1e-30)
 
 
+def row_logits(n_hidden, dtype=torch.float32):
+    """Two parts of log-odds, with edges among them, and 30 rows for each case."""
+    parts = RowLogits(logits(60, n_hidden), logits(40, n_hidden, seed=1))
+    ids = torch.randint(60, (40, 30), generator=torch.Generator().manual_seed(2))
+    return RowLogits(*(part.to(dtype) for part in parts)), ids
+
+
+def summed(logits, ids):
+    """The log-odds of every case and candidate, in double precision."""
+    return logits.by_row.double()[ids] + logits.by_case.double()[:, None]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n_hidden", [0, 1, 63, 65, 300])
+def test_sums_over_rows_equal_those_of_the_whole_table(n_hidden, dtype, monkeypatch):
+    monkeypatch.setattr(kernels, "BLOCK", 1000)  # some blocks hold one case, some many
+    parts, ids = row_logits(n_hidden, dtype)
+    x = summed(parts, ids)
+    weight = torch.rand(ids.shape, generator=torch.Generator().manual_seed(3)) - 0.2
+    weight.relu_()  # a fifth does not count
+    h = x.sigmoid() * weight.double()[..., None]
+    total = kernels.softplus_of_rows(parts, ids).double()
+    assert_close(total, softplus(x).sum(-1), rtol=5e-7, atol=2e-5)
+    by_row, by_case = kernels.means_of_rows(parts, ids, weight.to(dtype))
+    expected = torch.zeros_like(parts.by_row, dtype=torch.float64)
+    expected.index_add_(0, ids.flatten(), h.flatten(0, 1))
+    assert_close(by_row.double(), expected, rtol=2e-6, atol=1e-6)
+    assert_close(by_case.double(), h.sum(1), rtol=2e-6, atol=1e-6)
+
+
+@needs_numba
+def test_the_loops_serve_rows_and_agree_with_torch():
+    parts, ids = row_logits(100)
+    every = torch.arange(60).expand(40, -1)  # as all label sets are for every case
+    for rows in (ids, every):
+        weight = torch.full(rows.shape, 0.1)
+        fast = kernels.softplus_of_rows(parts, rows)
+        fast_sums = kernels.means_of_rows(parts, rows, weight)
+        with kernels.left_to_torch():
+            slow = kernels.softplus_of_rows(parts, rows)
+            slow_sums = kernels.means_of_rows(parts, rows, weight)
+        assert not torch.equal(fast, slow)  # or torch did both
+        assert_close(fast, slow, rtol=1e-6, atol=1e-4)
+        for one, other in zip(fast_sums, slow_sums, strict=True):
+            assert_close(one, other, rtol=2e-6, atol=2e-6)
+
+
+def test_rows_are_differentiable():
+    parts, ids = row_logits(50)
+    leaves = [part.requires_grad_() for part in parts]
+    total = kernels.softplus_of_rows(parts, ids)
+    slopes = torch.autograd.grad(total.sum(), leaves)
+    with torch.no_grad():
+        sums = kernels.means_of_rows(parts, ids, torch.ones(ids.shape))
+    for slope, expected in zip(slopes, sums, strict=True):
+        assert_close(slope, expected, rtol=1e-5, atol=1e-5)
+
+
+@needs_numba
+def test_rows_that_are_not_numbers_stay_so():
+    parts, ids = row_logits(50)
+    parts.by_case[3, 4] = torch.nan
+    total = kernels.softplus_of_rows(parts, ids)
+    assert total.isnan().any(1).nonzero().tolist() == [[3]]
+    assert total[3].isnan().all()
+
+
 @needs_numba
 def test_many_units_of_any_kind_do_not_overflow():
     for value in (0.0, 60.0, -60.0):
@@ -156,6 +223,30 @@ def test_a_model_learns_the_same_either_way(rule):
         training.fit(model, rule, Batch(u, v), n_epochs=2, generator=generator)
         return model.state_dict()
 
+    assert_same_weights(trained)
+
+
+@needs_numba
+def test_a_model_learns_the_same_from_candidates_either_way():
+    generator = torch.Generator().manual_seed(0)
+    u, v = (torch.rand(300, 30, generator=generator).round() for _ in range(2))
+    ids = torch.randint(300, (300, 50), generator=generator)
+    mask = torch.rand(300, 50, generator=generator) < 0.8
+    mask[:, 0] = True
+    data = Batch(u, v, candidates=v, mask=mask, ids=ids)
+
+    def trained():
+        generator = torch.Generator().manual_seed(1)
+        model = crbm.CRBM(30, 30, 20, generator)
+        rule = objectives.CandidateLikelihood()
+        training.fit(model, rule, data, n_epochs=3, generator=generator)
+        return model.state_dict()
+
+    assert_same_weights(trained)
+
+
+def assert_same_weights(trained):
+    """Training ends alike with the loops and without, but for rounding."""
     fast = trained()
     with kernels.left_to_torch():
         slow = trained()

@@ -116,6 +116,24 @@ class Found(NamedTuple):
     free_energy: Float[Tensor, "*batch"]
 
 
+class RowLogits(NamedTuple):
+    """Log-odds of h for rows of a shared table, in two parts that add up.
+
+    Their sum, one row of hidden units for each case and candidate, is the largest thing
+    in learning from candidates, and never has to be made.
+
+    Parameters
+    ----------
+    by_row
+        What each row of the table contributes.
+    by_case
+        What the input of each case contributes.
+    """
+
+    by_row: Float[Tensor, "rows hidden"]
+    by_case: Float[Tensor, "batch hidden"]
+
+
 class Evaluated(NamedTuple):
     """States with their free energy and the p(h = 1 | v) that came with it.
 
@@ -127,6 +145,13 @@ class Evaluated(NamedTuple):
     v: Float[Tensor, "*states visible"]
     free_energy: Float[Tensor, "*states"]
     hidden_means: Float[Tensor, "*states hidden"] | None = None
+
+
+class EvaluatedRows(NamedTuple):
+    """The free energy of rows of a shared table, and the log-odds of h behind it."""
+
+    free_energy: Float[Tensor, "batch states"]
+    logits: RowLogits | None = None
 
 
 class Estimate(NamedTuple):
@@ -151,12 +176,15 @@ class States(NamedTuple):
     hidden_means
         The p(h = 1 | v) of the states where they are known: shape of the states with
         the hidden units last.
+    row_logits
+        With `ids`, the log-odds of h where they are known.
     """
 
     v: Float[Tensor, "... visible"]
     weight: Float[Tensor, batch * states] | None = None
     ids: Int[Tensor, "batch states"] | None = None
     hidden_means: Float[Tensor, "batch *states hidden"] | None = None
+    row_logits: RowLogits | None = None
 
     @property
     def n_cases(self) -> int:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from crbm import checks, sampling
-from crbm.types import Evaluated
+from crbm.types import Evaluated, EvaluatedRows
 
 Kind = TypeVar("Kind", bound="Energy")
 
@@ -78,10 +78,9 @@ class Energy(ABC):
 
     def evaluate_rows(
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
-    ) -> Evaluated:
+    ) -> EvaluatedRows:
         """Rows of a shared table, `ids` per case, evaluated: (batch, states)."""
-        found = self.lifted().evaluate(table[ids])
-        return found._replace(v=table)
+        return EvaluatedRows(self.lifted().free_energy(table[ids]))
 
     def flip_logits(
         self, v: Float[Tensor, "*states visible"], unit: int

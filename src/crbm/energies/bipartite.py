@@ -11,7 +11,7 @@ from torch import Tensor
 
 from crbm import kernels
 from crbm.energies.base import Energy
-from crbm.types import Evaluated
+from crbm.types import Evaluated, EvaluatedRows, RowLogits
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,14 @@ class BipartiteEnergy(Energy):
 
     def evaluate_rows(
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
-    ) -> Evaluated:
+    ) -> EvaluatedRows:
         # Both products run once per distinct row, not once per case and candidate.
-        # Large tensors are few here: fresh memory costs more than arithmetic.
-        products = (table @ self.weight).index_select(0, ids.flatten())
-        logits = products.view(*ids.shape, -1).add_(self.hidden_bias[..., None, :])
+        by_case = self.hidden_bias.expand(len(ids), -1).contiguous()
+        logits = RowLogits(table @ self.weight, by_case)
         fields = self.visible_bias @ table.T
         field = fields.expand(len(ids), -1).gather(1, ids)
-        hidden, means = kernels.softplus_and_means(logits)
-        return Evaluated(table, -field - hidden, means)
+        hidden = kernels.softplus_of_rows(logits, ids)
+        return EvaluatedRows(-field - hidden, logits)
 
     def lowered(self) -> BipartiteEnergy:
         return replace(self, weight=self.weight.to(torch.bfloat16))

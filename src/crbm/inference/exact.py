@@ -117,20 +117,23 @@ def scores(
             n_cases = energy.batch_shape[0] if energy.batch_shape else 1
             every = torch.arange(len(candidates), device=candidates.device)
             ids = every.expand(n_cases, -1)
-        found = energy.evaluate_rows(candidates, ids)
+        rows = energy.evaluate_rows(candidates, ids)
+        score = -rows.free_energy
+        states = States(candidates, ids=ids, row_logits=rows.logits)
     else:
         found = energy.lifted().evaluate(candidates)
-    states = States(candidates, ids=ids, hidden_means=found.hidden_means)
+        score = -found.free_energy
+        states = States(candidates, hidden_means=found.hidden_means)
     counts = _counting(energy, states, mask)
     if counts is None:
-        return states, -found.free_energy
+        return states, score
     if not counts.any(-1).all():
         case = int((~counts.any(-1)).nonzero()[0, 0])
         raise ValueError(
             f"Every case needs at least one candidate; case {case} has none that is "
             "real and agrees with the known outputs. Widen the candidate set."
         )
-    return states, (-found.free_energy).masked_fill(~counts, -torch.inf)
+    return states, score.masked_fill(~counts, -torch.inf)
 
 
 def _counting(energy: Energy, states: States, mask: Tensor | None) -> Tensor | None:

@@ -14,12 +14,16 @@ from functools import cache
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int16
+from jaxtyping import Float, Int, Int16
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from crbm.types import RowLogits
+
 # Smaller tensors are done before a call of a loop has found out what it was given.
 WORTH_CALLING = 2**10
+# Numbers in a block of a large tensor that torch makes: a megabyte stays in the cache.
+BLOCK = 2**18
 _WANTED = ContextVar("wanted", default=True)
 
 
@@ -99,6 +103,68 @@ def softplus_and_means(
     rows = logits.view(-1, logits.shape[-1])
     _loops().softplus_and_means(rows.numpy(), total.view(-1).numpy())
     return total, logits
+
+
+def softplus_of_rows(
+    logits: RowLogits, ids: Int[Tensor, "batch states"]
+) -> Float[Tensor, "batch states"]:
+    """The sum of log(1 + e^x) over hidden units, for the rows `ids` of each case.
+
+    Examples
+    --------
+    >>> logits = RowLogits(torch.zeros(3, 4), torch.zeros(2, 4))
+    >>> softplus_of_rows(logits, torch.tensor([[0, 2], [1, 1]])).exp()
+    tensor([[16., 16.],
+            [16., 16.]])
+    """
+    if not _serve_rows(logits):
+        return torch.cat([softplus(x).sum(-1) for x, _ in _blocks(logits, ids)])
+    total = logits.by_row.new_empty(ids.shape)
+    tensors = (*logits, ids, total)
+    _loops().softplus_of_rows(*(tensor.numpy() for tensor in tensors))
+    return total
+
+
+def means_of_rows(
+    logits: RowLogits,
+    ids: Int[Tensor, "batch states"],
+    weight: Float[Tensor, "batch states"],
+) -> tuple[Float[Tensor, "rows hidden"], Float[Tensor, "batch hidden"]]:
+    """Sums of weighted sigmoid(x): by row over all cases, and by case over its rows.
+
+    Examples
+    --------
+    >>> logits = RowLogits(torch.zeros(3, 1), torch.zeros(2, 1))
+    >>> ids, weight = torch.tensor([[0, 2], [1, 1]]), torch.ones(2, 2)
+    >>> [sums.flatten().tolist() for sums in means_of_rows(logits, ids, weight)]
+    [[0.5, 1.0, 0.5], [1.0, 1.0]]
+    """
+    by_row, by_case = (torch.zeros_like(part) for part in logits)
+    if _serve_rows(logits):
+        tensors = (*logits, ids, weight, by_row, by_case)
+        _loops().means_of_rows(*(tensor.numpy() for tensor in tensors))
+        return by_row, by_case
+    for x, cases in _blocks(logits, ids):
+        h = x.sigmoid_().mul_(weight[cases, :, None])
+        by_row.index_add_(0, ids[cases].flatten(), h.flatten(0, 1))
+        by_case[cases] = h.sum(1)
+    return by_row, by_case
+
+
+def _serve_rows(logits: RowLogits) -> bool:
+    by_row, by_case = logits
+    return serve(by_case) and by_row.is_contiguous() and not by_row.requires_grad
+
+
+def _blocks(logits: RowLogits, ids: Tensor) -> Iterator[tuple[Tensor, slice]]:
+    """Log-odds of a few cases at a time, as fresh memory costs more than arithmetic."""
+    n_hidden = logits.by_row.shape[1]
+    n_cases = max(1, BLOCK // max(1, ids.shape[1] * n_hidden))
+    for first in range(0, max(1, len(ids)), n_cases):
+        cases = slice(first, first + n_cases)
+        some = ids[cases]
+        x = logits.by_row.index_select(0, some.flatten())
+        yield x.view(*some.shape, n_hidden).add_(logits.by_case[cases, None]), cases
 
 
 @cache

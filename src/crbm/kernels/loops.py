@@ -86,3 +86,40 @@ def softplus_and_means(x, total):
                 units[unit] = (_ONE if y > _ZERO else small) / (_ONE + small)
             found += positive + math.log(product)
         total[row] = found
+
+
+@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def softplus_of_rows(by_row, by_case, ids, total):
+    """The sum of log(1 + e^x), x being what a row and a case add up to."""
+    for case in range(len(ids)):
+        for place in range(ids.shape[1]):
+            row, found = by_row[ids[case, place]], 0.0
+            for first in range(0, row.size, _N_DOUBLINGS):
+                one = row[first : first + _N_DOUBLINGS]
+                other = by_case[case][first : first + _N_DOUBLINGS]
+                product, positive = _ONE, _ZERO
+                for unit in range(one.size):
+                    y = one[unit] + other[unit]
+                    product *= _ONE + _exp(-min(abs(y), _LARGEST))
+                    positive += max(y, _ZERO)
+                found += positive + math.log(product)
+            total[case, place] = found
+
+
+@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def means_of_rows(by_row, by_case, ids, weight, sum_by_row, sum_by_case):
+    """Add the weighted sigmoid(x) to the sums of its row and of its case."""
+    for case in range(len(ids)):
+        other, for_case = by_case[case], sum_by_case[case]
+        for place in range(ids.shape[1]):
+            share = weight[case, place]
+            if share == _ZERO:  # padding
+                continue
+            row, for_row = by_row[ids[case, place]], sum_by_row[ids[case, place]]
+            for unit in range(row.size):
+                y = min(max(-row[unit] - other[unit], -_LARGEST), _LARGEST)
+                mean = share / (_ONE + _exp(y))
+                for_row[unit] += mean
+                for_case[unit] += mean

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from crbm import checks
 from crbm.energies import Energy, FunctionalEnergy
-from crbm.types import Contrast, Evaluated, Moments, States
+from crbm.types import Contrast, Evaluated, EvaluatedRows, Moments, States
 
 NEEDS_STATES = (
     "{model} needs states for its gradient, but the objective names moments, which "
@@ -112,8 +112,8 @@ class EnergyModel(nn.Module):
         checks.within_unit("v", v)
 
 
-def evaluate(energy: Energy, states: States) -> Evaluated:
-    """F and the means of h of a phase's states, whichever form they have."""
+def evaluate(energy: Energy, states: States) -> Evaluated | EvaluatedRows:
+    """F of a phase's states, whichever form they have, and what it says of h."""
     if states.ids is not None:
         return energy.evaluate_rows(states.v, states.ids)
     return (energy if states.v.ndim == 2 else energy.lifted()).evaluate(states.v)

@@ -11,8 +11,8 @@ from torch import Generator, Tensor, nn
 from crbm import checks
 from crbm.energies import BipartiteEnergy
 from crbm.models.base import NEEDS_STATES, EnergyModel, evaluate, small_normal
-from crbm.models.statistics import BipartitePhase, bipartite_phase
-from crbm.types import Contrast, Moments, States
+from crbm.models.statistics import BipartitePhase, bipartite_phase, table_phase
+from crbm.types import Contrast, EvaluatedRows, Moments, States
 
 
 class CRBM(EnergyModel):
@@ -128,12 +128,20 @@ class CRBM(EnergyModel):
     def _phase(self, u: Tensor | None, states: States | Moments) -> BipartitePhase:
         if isinstance(states, Moments):
             raise TypeError(NEEDS_STATES.format(model=type(self).__name__))
-        means = states.hidden_means
-        if means is None:
-            energy = self.absorb(u).expand(states.n_cases)
-            means = evaluate(energy, states).hidden_means
-        assert means is not None
-        return bipartite_phase(states, means)
+        if states.hidden_means is None and states.row_logits is None:
+            states = _evaluated(self.absorb(u), states)
+        if states.row_logits is not None:
+            return table_phase(states, states.row_logits)
+        assert states.hidden_means is not None
+        return bipartite_phase(states, states.hidden_means)
+
+
+def _evaluated(energy: BipartiteEnergy, states: States) -> States:
+    """The states with what they say of the hidden units."""
+    found = evaluate(energy.expand(states.n_cases), states)
+    if isinstance(found, EvaluatedRows):
+        return states._replace(row_logits=found.logits)
+    return states._replace(hidden_means=found.hidden_means)
 
 
 def _shifted(bias: Tensor, u: Tensor, weight: Tensor | None) -> Tensor:

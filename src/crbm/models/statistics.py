@@ -7,7 +7,8 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm.types import States
+from crbm import kernels
+from crbm.types import RowLogits, States
 
 
 class Phase(NamedTuple):
@@ -39,11 +40,15 @@ def bipartite_phase(states: States, h: Tensor) -> BipartitePhase:
     if h.ndim == 2:
         return BipartitePhase(mean_v, states.v, h, mean_h=h)
     mean_h = h.sum(1)
-    if states.ids is None:
-        return BipartitePhase(mean_v, states.v.flatten(0, 1), h.flatten(0, 1), mean_h)
-    by_row = h.new_zeros(len(states.v), h.shape[-1])
-    by_row.index_add_(0, states.ids.flatten(), h.flatten(0, 1))
-    return BipartitePhase(mean_v, states.v, by_row, mean_h)
+    return BipartitePhase(mean_v, states.v.flatten(0, 1), h.flatten(0, 1), mean_h)
+
+
+def table_phase(states: States, logits: RowLogits) -> BipartitePhase:
+    """The same for rows of a table; v h is summed by row, over all cases."""
+    assert states.ids is not None
+    assert states.weight is not None
+    sums = kernels.means_of_rows(logits, states.ids, states.weight)
+    return BipartitePhase(_mean_visible(states), states.v, *sums)
 
 
 def pairwise_phase(states: States) -> Phase:
