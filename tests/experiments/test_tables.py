@@ -155,6 +155,17 @@ def test_settings_are_chosen_on_validation_rows_alone(small_labels, monkeypatch)
     assert after.metrics["hamming"] == pytest.approx(100 - before.metrics["hamming"])
 
 
+def test_outliers_are_cut_off_where_declared(small_labels, monkeypatch):
+    whole = table1.fold("yeast", 0)
+    (cell,) = table1.cells(["yeast"], ["LogReg"], True)[:1]
+    monkeypatch.setattr(table1, "CUT", {"yeast": 1.5})
+    (other,) = table1.cells(["yeast"], ["LogReg"], True)[:1]
+    assert other.config == {**cell.config, "cut": 1.5}  # another run than without
+    for part, before in zip(table1.fold("yeast", 0), whole, strict=True):
+        assert abs(before.X).max() > 1.5
+        assert np.array_equal(part.X, before.X.clip(-1.5, 1.5))
+
+
 def test_a_report_without_rows_says_what_to_do(tmp_path):
     with pytest.raises(ValueError, match="Run `crbm reproduce table1` first"):
         run("report", tmp_path)
