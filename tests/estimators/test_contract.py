@@ -190,6 +190,10 @@ def test_wrong_labels_are_refused(labels, message):
             "`kernel_gamma` must be a positive number; got 0.0",
         ),
         (
+            crbm.LogisticClassifier(preprocessing="kernel", kernel_features=0),
+            "`kernel_features` must be at least 1; got 0",
+        ),
+        (
             crbm.LogisticClassifier(early_stopping=True, validation_fraction=0.001),
             "of 80 cases leaves 0",
         ),

@@ -69,6 +69,18 @@ def test_a_file_claims_no_kernel_that_there_is_not(gamma, tmp_path):
         crbm.load(path)
 
 
+@pytest.mark.parametrize("asked", [1, 7, 10**6])
+def test_kernel_features_are_as_many_as_asked_for_or_as_there_are_rows(asked, tmp_path):
+    path = tmp_path / "m.safetensors"
+    fitted = crbm.LogisticClassifier(
+        **QUICK, preprocessing="kernel", kernel_features=asked
+    )
+    fitted.fit(X, Y).save(path)
+    assert fitted.models_[0].n_inputs == min(asked, len(X))
+    assert crbm.load(path).kernel_features == asked
+    assert np.array_equal(crbm.load(path).predict_proba(X), fitted.predict_proba(X))
+
+
 def test_sparse_inputs_are_scaled_without_centring():
     fitted = crbm.LogisticClassifier(**QUICK, preprocessing="standardise")
     fitted.fit(csr_array(X), Y)

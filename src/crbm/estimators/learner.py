@@ -47,11 +47,12 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         Passes over the data, cases per update, step size.
     preprocessing
         How the inputs are prepared; learned in `fit` and kept with the model:
-        "none", "standardise", "unit-norm", "robust", "log", "rank" or "kernel" (up to
-        1000 features of an RBF kernel), see `crbm.datasets.pipeline`.
-    kernel_gamma
-        How narrow that kernel is, in units of one over the number of inputs; larger
-        values follow finer differences between inputs.
+        "none", "standardise", "unit-norm", "robust", "log", "rank" or "kernel"
+        (features of an RBF kernel), see `crbm.datasets.pipeline`.
+    kernel_gamma, kernel_features
+        How narrow that kernel is, in units of one over the number of inputs, larger
+        values following finer differences between inputs; and how many features to
+        make of it at most, more being slower and often better.
     l2
         Strength of the pull of couplings towards zero.
     optimizer
@@ -87,6 +88,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
     learning_rate: float = 2**-4
     preprocessing: str = "none"
     kernel_gamma: float = 1.0
+    kernel_features: int = 1000
     l2: float = 0.0
     optimizer: Any = None
     input_dropout: float = 0.0
@@ -198,6 +200,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         checks.one_of("preprocessing", self.preprocessing, KINDS)
         checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
         check_gamma(self.kernel_gamma)
+        checks.whole_number("kernel_features", self.kernel_features, at_least=1)
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
                 "`validation_fraction` must lie between 0 and 1; got "
@@ -222,7 +225,9 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         if self.preprocessing == "none":
             return X
         if learn and not hasattr(self, "models_"):
-            new = Preprocessor(self.preprocessing, self.kernel_gamma)
+            new = Preprocessor(
+                self.preprocessing, self.kernel_gamma, self.kernel_features
+            )
             self.preprocessor_ = new.fit(X)
         return self.preprocessor_.transform(X)
 

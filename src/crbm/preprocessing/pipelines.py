@@ -23,7 +23,13 @@ from sklearn.preprocessing import (
 KINDS = ("none", "standardise", "unit-norm", "robust", "log", "rank", "kernel")
 
 
-def pipeline(kind: str, *, sparse: bool = False, kernel_gamma: float = 1.0) -> Pipeline:
+def pipeline(
+    kind: str,
+    *,
+    sparse: bool = False,
+    kernel_gamma: float = 1.0,
+    kernel_features: int = 1000,
+) -> Pipeline:
     """The scaling named `kind`, not yet fitted.
 
     Parameters
@@ -33,12 +39,14 @@ def pipeline(kind: str, *, sparse: bool = False, kernel_gamma: float = 1.0) -> P
         row of length 1; ``"robust"``: median 0, quartile range 1; ``"log"``: signed
         log(1 + abs(x)), standardised, for scales that differ by powers of ten;
         ``"rank"``: normal scores of the ranks, for any monotone distortion;
-        ``"kernel"``: standardised, then up to 1000 features of an RBF kernel, for
-        outputs that do not depend linearly on the inputs. A constant column becomes 0.
+        ``"kernel"``: standardised, then features of an RBF kernel, for outputs that
+        do not depend linearly on the inputs. A constant column becomes 0.
     sparse
         Keep zeros zero, so that a sparse matrix stays sparse.
     kernel_gamma
         How narrow the kernel is, in units of one over the number of inputs.
+    kernel_features
+        How many at most; there are never more than training rows.
 
     Examples
     --------
@@ -59,7 +67,7 @@ def pipeline(kind: str, *, sparse: bool = False, kernel_gamma: float = 1.0) -> P
         "kernel": (
             scaler,
             *_stretched(kernel_gamma),
-            KernelFeatures(),
+            KernelFeatures(kernel_features),
             *_suited_to_descent(),
         ),
     }

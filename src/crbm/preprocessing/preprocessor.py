@@ -29,8 +29,9 @@ class Preprocessor:
 
     Parameters
     ----------
-    kind, kernel_gamma
-        One of `KINDS`, and how narrow a kernel is; see `pipeline`.
+    kind, kernel_gamma, kernel_features
+        One of `KINDS`, how narrow a kernel is, and the most features to make of it;
+        see `pipeline`.
 
     Examples
     --------
@@ -42,8 +43,11 @@ class Preprocessor:
     array([[3.]])
     """
 
-    def __init__(self, kind: str, kernel_gamma: float = 1.0) -> None:
+    def __init__(
+        self, kind: str, kernel_gamma: float = 1.0, kernel_features: int = 1000
+    ) -> None:
         self.kind, self.kernel_gamma = kind, kernel_gamma
+        self.kernel_features = kernel_features
 
     def fit(self, X: Any) -> Preprocessor:
         """Learn from the training rows; sparse ones are kept sparse."""
@@ -52,7 +56,12 @@ class Preprocessor:
         return self
 
     def _pipeline(self) -> Pipeline:
-        return pipeline(self.kind, sparse=self.sparse, kernel_gamma=self.kernel_gamma)
+        return pipeline(
+            self.kind,
+            sparse=self.sparse,
+            kernel_gamma=self.kernel_gamma,
+            kernel_features=self.kernel_features,
+        )
 
     def transform(self, X: Any) -> Any:
         """The rows as the model sees them."""
