@@ -84,7 +84,7 @@ class StoppedAfter:
 
 @pytest.mark.parametrize(
     ("target", "fixture", "n_rows"),
-    [("table1", "small_labels", 12), ("table2", "small_digits", 16 + 10)],
+    [("table1", "small_labels", 10), ("table2", "small_digits", 16 + 10)],
 )
 def test_a_table_is_completed_after_an_interruption(
     tmp_path, request, target, fixture, n_rows
@@ -155,13 +155,25 @@ def test_settings_are_chosen_on_validation_rows_alone(small_labels, monkeypatch)
     assert after.metrics["hamming"] == pytest.approx(100 - before.metrics["hamming"])
 
 
+def test_refitting_keeps_the_settings_and_learns_from_all_rows(small_labels):
+    parts = table1.fold("yeast", 0)
+    model = table1.Model(
+        table1.KNeighborsClassifier, {"n_neighbors": [1, 3]}, in_epochs=False
+    )
+    single = table1.choose(model, parts, MINIATURE, 0)
+    found = table1.choose(replace(model, refit=True), parts, MINIATURE, 0)
+    assert (found.settings, found.error) == (single.settings, single.error)
+    assert single.classifier.n_samples_fit_ == len(parts.train.Y)
+    assert found.classifier.n_samples_fit_ == len(parts.train.Y) + len(parts.valid.Y)
+
+
 def test_outliers_are_cut_off_where_declared(small_labels, monkeypatch):
     whole = table1.fold("yeast", 0)
     (cell,) = table1.cells(["yeast"], ["LogReg"], True)[:1]
     monkeypatch.setattr(table1, "CUT", {"yeast": 1.5})
     (other,) = table1.cells(["yeast"], ["LogReg"], True)[:1]
     assert other.config == {**cell.config, "cut": 1.5}  # another run than without
-    for part, before in zip(table1.fold("yeast", 0), whole, strict=True):
+    for part, before in zip(table1.fold("yeast", 0)[:3], whole[:3], strict=True):
         assert abs(before.X).max() > 1.5
         assert np.array_equal(part.X, before.X.clip(-1.5, 1.5))
 

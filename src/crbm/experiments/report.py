@@ -99,6 +99,7 @@ def _table1(rows: Sequence[Row]) -> Table:
     present = {row["dataset"] for row in rows}
     names = [name for name in table1.DATASETS if name in present]
     columns = [Column(name, "hamming") for name in names]
+    rows = [row for row in rows if row["model"] in table1.MODELS]  # others are history
     measured = summary.summarise(rows, columns, summary.by_fold)
     missing = [name for name in table1.DATASETS if name not in present]
     note = (

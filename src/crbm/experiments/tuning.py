@@ -25,11 +25,26 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """A fold with its inputs scaled as the training rows say."""
+    """A fold with its inputs scaled as the training rows say.
+
+    Parameters
+    ----------
+    train, valid, test
+        Its rows.
+    groups
+        Which rows of `learned` belong together, if any do.
+    """
 
     train: Part
     valid: Part
     test: Part
+    groups: np.ndarray | None = None
+
+    @property
+    def learned(self) -> Part:
+        """All rows that may be learned from: those of training, then of validation."""
+        pairs = zip(self.train, self.valid, strict=True)
+        return Part(*(np.concatenate(pair) for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -139,6 +154,11 @@ def by_trying(
         classifier = new(**each).fit(*parts.train)
         tried.append(Tuned(classifier, each, error_on(parts.valid, classifier)))
     return min(tried, key=lambda found: found.error)
+
+
+def refitted(found: Tuned, new: Callable[..., Any], parts: Parts) -> Tuned:
+    """The same settings, fitted to the validation rows too."""
+    return found._replace(classifier=new(**found.settings).fit(*parts.learned))
 
 
 def with_readout(found: Tuned, options: Sequence[Settings], parts: Parts) -> Tuned:
