@@ -56,3 +56,12 @@ def test_axes_given_are_the_axes_drawn_on():
 
     ax = Figure().subplots()
     assert plotting.calibration([[0, 1]], [[0.2, 0.9]], ax=ax) is ax
+
+
+@pytest.mark.parametrize("ending", plotting.ENDINGS)
+def test_the_same_picture_is_the_same_file(ending, tmp_path, monkeypatch):
+    paths = [tmp_path / f"{name}{ending}" for name in ("one", "other")]
+    for year, path in enumerate(paths, 1):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(year * 10**8))
+        plotting.save(plotting.filters, path, np.eye(4), (2, 2))
+    assert paths[0].read_bytes() == paths[1].read_bytes()

@@ -22,7 +22,16 @@ def save(draw: Callable[..., Any], path: Path, *args: Any) -> None:
     """Write what a function of this module draws on one pair of axes to a file."""
     figure = blank(6.0, 6.0)
     draw(*args, ax=figure.subplots())
-    figure.savefig(path)
+    write(figure, path)
+
+
+def write(figure: Any, path: Path) -> None:
+    """Write a figure to a file: the same picture is the same bytes, whenever drawn."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "crbm"}):
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        figure.savefig(path, metadata=metadata)
 
 
 def blank(width: float, height: float) -> Any:

@@ -58,7 +58,7 @@ def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
     for name, figure in figures.items():
         for ending in plotting.ENDINGS:
             paths.append(folder / f"{name}{tag}{ending}")
-            figure.savefig(paths[-1])
+            plotting.write(figure, paths[-1])
     return paths
 
 
