@@ -4,8 +4,10 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 import torch
+from numpy.random import SFC64
 from torch.nn.functional import softplus
 from torch.testing import assert_close
 
@@ -40,6 +42,31 @@ def test_of_all_16_bits_the_right_share_lies_below(value):
         assert 0 <= share - exact + 1e-7 <= 2**-16 + 2e-7  # rounded up, as documented
         if abs(value) > 88:
             assert share == (value > 0)
+
+
+@needs_numba
+def test_each_lane_is_an_sfc64_of_numpy():
+    seeds = np.random.default_rng(0).integers(2**63, size=kernels.Lanes.N_SEEDS)
+    lanes = kernels.Lanes(seeds)
+    drawn = [lanes.words(n_words) for n_words in (640, 64, 0, 100, 6400)]
+    for lane, (a, b, c) in enumerate(seeds.reshape(3, -1).T.tolist()):
+        numpys = SFC64()
+        state = np.array([a, b, c, 1], dtype=np.uint64)
+        numpys.state = {**numpys.state, "state": {"state": state}}
+        numpys.random_raw(12)
+        found = np.concatenate([words[lane::64] for words in drawn])
+        assert np.array_equal(found, numpys.random_raw(len(found)))
+
+
+@needs_numba
+def test_streams_are_lanes_where_there_are_loops():
+    generator = torch.Generator().manual_seed(0)
+    lanes = sampling.Stream(generator).words(10**5)
+    with kernels.left_to_torch():
+        single = sampling.Stream(generator).words(10**5)
+    assert isinstance(single[0], np.uint64)
+    # lanes of their own: no word comes twice, and the two kinds share none
+    assert len(np.unique(np.concatenate([lanes, single]))) == 2 * 10**5
 
 
 @needs_numba

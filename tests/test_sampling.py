@@ -1,12 +1,13 @@
 """Samples: unbiased, independent, certain where they must be, and repeatable."""
 
 import math
+from contextlib import nullcontext
 
 import pytest
 import torch
 from scipy.stats import chisquare
 
-from crbm import sampling
+from crbm import kernels, sampling
 
 CHANCES = [0.001, 0.1, 1 / 3, 0.5, 0.9, 0.999]
 
@@ -15,10 +16,17 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.fixture(params=["generator", "stream"])
+@pytest.fixture(params=["generator", "stream", "stream of NumPy"])
 def source(request):
     """Each source of bits, made from a generator."""
-    return sampling.Stream if request.param == "stream" else lambda generator: generator
+    if request.param == "generator":
+        return lambda generator: generator
+
+    def stream(generator):
+        with kernels.left_to_torch() if "NumPy" in request.param else nullcontext():
+            return sampling.Stream(generator)
+
+    return stream
 
 
 @pytest.fixture(params=["16 bits", "32 bits", "double"])
@@ -51,7 +59,7 @@ def test_every_place_of_a_draw_is_unbiased(draw):
     assert (z < 4).all()
 
 
-@pytest.mark.parametrize("lag", [1, 2, 3, 4])
+@pytest.mark.parametrize("lag", [1, 2, 3, 4, 128, 256])
 def test_neighbours_are_independent(draw, lag):
     """Chi-square on 250,000 pairs: a correlation of 0.01 gives 25, the limit is 16."""
     x = draw(torch.full((500_000,), 0.3), seeded())[:-lag]

@@ -1,5 +1,7 @@
 """One update by the library and by plain code, from the same random bits."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -8,23 +10,26 @@ from torch.testing import assert_close
 
 import crbm
 from conftest import randomised, seeded
-from crbm import objectives
+from crbm import kernels, objectives
 from crbm.training.descent import descent
 from crbm.types import Batch
 
 RATE = 0.5
 # (cases, inputs, outputs, hidden units): bits of the generator itself, and of a stream
-SIZES = {"few": (6, 3, 7, 5), "many": (64, 9, 258, 31)}
+FEW, MANY = (6, 3, 7, 5), (64, 9, 258, 31)
+# how many generators a stream has, for each size, with the loops and without
+WAYS = {"few": (FEW, 0, nullcontext), "torch": (MANY, 1, kernels.left_to_torch)}
+if kernels.compiled():
+    WAYS["loops"] = (MANY, 64, nullcontext)
 
 
 class Coins:
     """Samples by the book: four of 16 bits per word, the lowest bits first."""
 
-    def __init__(self, generator, streamed):
+    def __init__(self, generator, n_lanes):
         self.words = self.from_torch(generator)
-        if streamed:
-            seed = self.words(3)
-            self.words = sfc64(seed)
+        if n_lanes:
+            self.words = in_turns(np.reshape(self.words(3 * n_lanes), (3, n_lanes)).T)
 
     @staticmethod
     def from_torch(generator):
@@ -60,7 +65,13 @@ def sfc64(seed):
 
     for _ in range(12):
         one()
-    return lambda n: [one() for _ in range(n)]
+    return one
+
+
+def in_turns(seeds):
+    """Words of a generator for each seed, beginning with the first at each draw."""
+    lanes = [sfc64(seed) for seed in seeds.tolist()]
+    return lambda n: [lanes[place % len(lanes)]() for place in range(n)]
 
 
 def sigmoid(x):
@@ -106,7 +117,7 @@ def updated(w, v, v_negative, u):
     return after
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "rule",
     [
@@ -116,8 +127,8 @@ def updated(w, v, v_negative, u):
     ],
     ids=["CD-1", "CD-4", "CD-PercLoss-4"],
 )
-def test_an_update_equals_the_plain_one(rule, size):
-    n_cases, n_inputs, n_visible, n_hidden = SIZES[size]
+def test_an_update_equals_the_plain_one(rule, way):
+    (n_cases, n_inputs, n_visible, n_hidden), n_lanes, switched = WAYS[way]
     model = randomised(crbm.CRBM(n_inputs, n_visible, n_hidden), scale=0.3)
     u = torch.randn(n_cases, n_inputs, generator=seeded(2))
     v = torch.rand(n_cases, n_visible, generator=seeded(3)).round()
@@ -125,12 +136,12 @@ def test_an_update_equals_the_plain_one(rule, size):
         k: p.detach().double().numpy().copy() for k, p in model.named_parameters()
     }
 
-    with torch.no_grad():
+    with torch.no_grad(), switched():
         contrast = rule(model.absorb(u), Batch(u, v), seeded(5))
         descent(model, None, RATE, 0.0)(u, contrast, 1 / n_cases)
 
     plain_u, plain_v = u.double().numpy(), v.double().numpy()
-    coins = Coins(seeded(5), streamed=size == "many")
+    coins = Coins(seeded(5), n_lanes)
     v_negative = negative(rule, before, plain_v, plain_u, coins)
     assert np.array_equal(contrast.negative.v.numpy(), v_negative)
     expected = updated(before, plain_v, v_negative, plain_u)

@@ -2,7 +2,8 @@
 
 They are compiled by Numba, if it is installed (`pip install crbm[fast]`), for single
 precision on the CPU. Everything else is left to torch's own operations, which give the
-same up to rounding. A loop runs on one thread, however many torch has.
+same up to rounding; only long chains of samples take other bits, see `sampling.Stream`.
+A loop runs on one thread, however many torch has.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int, Int16
+from jaxtyping import Float, Int, Int16, Int64, UInt64
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -44,17 +46,49 @@ def left_to_torch() -> Iterator[None]:
         _WANTED.reset(token)
 
 
+def compiled() -> bool:
+    """Whether there are loops, and wanted."""
+    return _WANTED.get() and _loops() is not None
+
+
 def serve(x: Tensor) -> bool:
     """Whether the loops can work in the memory of such a tensor."""
     return (
-        _WANTED.get()
-        and x.dtype == torch.float32
+        x.dtype == torch.float32
         and x.device.type == "cpu"
         and not x.requires_grad
         and x.numel() >= WORTH_CALLING
         and x.is_contiguous()
-        and _loops() is not None
+        and compiled()
     )
+
+
+class Lanes:
+    """Random words from 64 generators in step: word i is of generator i modulo 64.
+
+    Each is an SFC64, as NumPy has it: its three words of seed, a counter from 1, and
+    the first words dropped. The processor takes a step of several at once.
+
+    Parameters
+    ----------
+    seeds
+        As many random words as `N_SEEDS`.
+    """
+
+    N_LANES = 64
+    N_SEEDS = 3 * N_LANES
+    N_DROPPED = 12
+
+    def __init__(self, seeds: Int64[np.ndarray, " seeds"]) -> None:
+        self.state = np.ones((4, self.N_LANES), dtype=np.uint64)
+        self.state[:3] = seeds.view(np.uint64).reshape(3, self.N_LANES)
+        self.words(self.N_DROPPED * self.N_LANES)
+
+    def words(self, n_words: int) -> UInt64[np.ndarray, " words"]:
+        """The next words; generators that a draw left out are behind by one."""
+        words = np.empty(n_words, dtype=np.uint64)
+        _loops().fill(*self.state, words)
+        return words
 
 
 def below_(

@@ -11,7 +11,7 @@ from typing import no_type_check
 
 import numpy as np
 from numba import njit
-from numpy import float32, int32
+from numpy import float32, int32, uint64
 
 _FAST = {"contract", "nsz", "arcp", "reassoc"}  # NaN stays NaN
 _ZERO, _HALF, _ONE = (float32(x) for x in (0, 0.5, 1))
@@ -21,6 +21,7 @@ _N_STEPS, _N_BELOW = float32(2**16), float32(2**15)  # of 16 bits, and those neg
 _LOG2_E = float32(1 / math.log(2))
 _LOG_2 = float32(355 / 512)  # of few bits: a multiple of it is exact
 _LOG_2_REST = float32(math.log(2) - 355 / 512)
+_1, _3, _11, _24, _40 = (uint64(n) for n in (1, 3, 11, 24, 40))
 _T3, _T4, _T5, _T6, _T7 = (float32(1 / math.factorial(n)) for n in range(3, 8))
 
 
@@ -33,6 +34,21 @@ def _exp(x):
     tail = (((_T7 * r + _T6) * r + _T5) * r + _T4) * r + _T3
     power = int32((int32(k) + int32(127)) << int32(23)).view(np.float32)
     return (((tail * r + _HALF) * r + _ONE) * r + _ONE) * power
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def fill(a, b, c, counter, words):
+    """Words of as many SFC64 as there are places in a, in turns."""
+    for first in range(0, words.size, a.size):
+        some = words[first : first + a.size]
+        for lane in range(some.size):
+            word = a[lane] + b[lane] + counter[lane]
+            counter[lane] += _1
+            a[lane] = b[lane] ^ (b[lane] >> _11)
+            b[lane] = c[lane] + (c[lane] << _3)
+            c[lane] = ((c[lane] << _24) | (c[lane] >> _40)) + word
+            some[lane] = word
 
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
