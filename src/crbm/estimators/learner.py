@@ -11,26 +11,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight
 from torch import Generator, Tensor
 
 from crbm import checks, sampling, training
 from crbm.energies import Energy
 from crbm.estimators import long_runs
 from crbm.estimators import thresholds as decision
-from crbm.estimators._encoding import (
-    check_binary,
-    dense,
-    encode_column,
-    to_generator,
-    to_inputs,
-    to_outputs,
-)
+from crbm.estimators._encoding import dense, to_generator, to_inputs
+from crbm.estimators.encoder import Encoder
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
-from crbm.preprocessing import KINDS, Preprocessor, check_gamma
 from crbm.types import Batch, Cases, Found, Marginals
 
 Augment = Callable[[Batch, Generator | None], Batch]
@@ -38,7 +28,7 @@ METRICS = (None, "hamming", "macro_f1", "subset_accuracy")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Learner(BaseEstimator, ABC):  # type: ignore[misc]
+class Learner(Encoder, ABC):
     """Labels predicted together; the training parameters of all four classifiers.
 
     Parameters
@@ -86,9 +76,6 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
     n_epochs: int = 50
     batch_size: int = 32
     learning_rate: float = 2**-4
-    preprocessing: str = "none"
-    kernel_gamma: float = 1.0
-    kernel_features: int = 1000
     l2: float = 0.0
     optimizer: Any = None
     input_dropout: float = 0.0
@@ -195,80 +182,15 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         long_runs.check(self)
         checks.one_of("thresholds", self.thresholds, METRICS)
-        checks.one_of("preprocessing", self.preprocessing, KINDS)
         checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
-        check_gamma(self.kernel_gamma)
-        checks.whole_number("kernel_features", self.kernel_features, at_least=1)
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
                 "`validation_fraction` must lie between 0 and 1; got "
                 f"{self.validation_fraction}."
             )
-
-    def _fit_data(
-        self, X: Any, Y: Any, sample_weight: Any, classes: Any = None
-    ) -> Batch:
-        X = to_inputs(self, X, reset=True)
-        if classes is not None and np.ndim(Y) == 1:
-            self.classes_, self.single_column_ = np.unique(classes), True
-            v = encode_column(Y, self.classes_)
-            names = [str(self.classes_[-1])]
-        else:
-            v, self.classes_, names, self.single_column_ = to_outputs(Y)
-        self.label_names_, self.n_labels_ = names, v.shape[1]
-        return self._weighted(self._cases(X, v), sample_weight)
-
-    def _prepared(self, X: Any, *, learn: bool) -> Any:
-        """Inputs as the models see them; a warm start keeps the old preprocessing."""
-        if self.preprocessing == "none":
-            return X
-        if learn and not hasattr(self, "models_"):
-            new = Preprocessor(
-                self.preprocessing, self.kernel_gamma, self.kernel_features
-            )
-            self.preprocessor_ = new.fit(X)
-        return self.preprocessor_.transform(X)
-
-    @property
-    def _n_inputs(self) -> int:
-        """The number of inputs of the models."""
-        example = np.zeros((1, self.n_features_in_))
-        return int(self._prepared(example, learn=False).shape[1])
-
-    def _cases(self, X: Any, v: Tensor) -> Batch:
-        u = dense(X, self._dtype)
-        return Batch(u, v.to(u))
-
-    @property
-    def _dtype(self) -> torch.dtype | None:
-        """The precision of the models; that of the inputs as long as there are none."""
-        if hasattr(self, "models_"):
-            return next(self.models_[0].parameters()).dtype
-        return None
-
-    def _weighted(self, data: Batch, sample_weight: Any) -> Batch:
-        assert data.u is not None
-        checks.same_length(X=data.u, Y=data.v)
-        if sample_weight is None:
-            return data
-        weight = _check_sample_weight(
-            sample_weight, data.u, dtype=np.float64, ensure_non_negative=True
-        )
-        data = data._replace(weight=torch.from_numpy(weight).to(data.u))
-        return data.select(torch.from_numpy(np.flatnonzero(weight > 0)))
-
-    def _encoded(self, Y: Any) -> Float[Tensor, "cases labels"]:
-        if self.single_column_ and np.ndim(Y) == 1:
-            return encode_column(Y, self.classes_)
-        v = check_binary(Y.to_numpy() if hasattr(Y, "to_numpy") else Y)
-        if v.shape[-1] != self.n_labels_:
-            raise ValueError(
-                f"`Y` must have {self.n_labels_} columns, one per label; got shape "
-                f"{tuple(v.shape)}."
-            )
-        return v
 
     def _held_out(
         self, data: Batch, validation: Any, generator: Generator
