@@ -25,7 +25,7 @@ class Committee:
     Parameters
     ----------
     new
-        Makes a member, given a seed.
+        Makes a member, told how long to learn and from which seed.
     rows
         What they learn from.
     parts
