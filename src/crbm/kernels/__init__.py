@@ -24,8 +24,9 @@ from crbm.types import RowLogits
 
 # Smaller tensors are done before a call of a loop has found out what it was given.
 WORTH_CALLING = 2**10
-# Numbers in a block of a large tensor that torch makes: a megabyte stays in the cache.
-BLOCK = 2**18
+# Numbers in a block of a large tensor that torch makes: a megabyte stays in the
+# processor's cache; other devices want more work at a time.
+BLOCK, BLOCK_ELSEWHERE = 2**18, 2**26
 _WANTED = ContextVar("wanted", default=True)
 
 
@@ -193,7 +194,8 @@ def _serve_rows(logits: RowLogits) -> bool:
 def _blocks(logits: RowLogits, ids: Tensor) -> Iterator[tuple[Tensor, slice]]:
     """Log-odds of a few cases at a time, as fresh memory costs more than arithmetic."""
     n_hidden = logits.by_row.shape[1]
-    n_cases = max(1, BLOCK // max(1, ids.shape[1] * n_hidden))
+    size = BLOCK if logits.by_row.device.type == "cpu" else BLOCK_ELSEWHERE
+    n_cases = max(1, size // max(1, ids.shape[1] * n_hidden))
     for first in range(0, max(1, len(ids)), n_cases):
         cases = slice(first, first + n_cases)
         some = ids[cases]
