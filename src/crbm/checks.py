@@ -71,7 +71,9 @@ def finite(name: str, tensor: Tensor) -> None:
 def binary(name: str, tensor: Tensor, *, missing: bool = False) -> None:
     """Refuse values other than 0 and 1 (and NaN, where a label may be missing)."""
     good = tensor == tensor.bool()
-    if missing and not good.all():
+    if good.all():
+        return
+    if missing:
         good |= tensor.isnan()
     if not good.all():
         row, column = _first(~good)

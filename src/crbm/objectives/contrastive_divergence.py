@@ -100,8 +100,11 @@ class PersistentContrastiveDivergence:
                 hidden_means=means[0] if means else None,
             ).v
         )
-        for part, new in zip((start, *means), _chain(end), strict=True):
-            part.copy_(new)
+        if len(self.chains[0]) == n_chains:
+            self.chains[:] = _chain(end)
+        else:  # the others wait for a larger batch
+            for part, new in zip((start, *means), _chain(end), strict=True):
+                part.copy_(new)
         return Contrast.pair(data, end)
 
     def state(self) -> dict[str, Tensor]:
