@@ -63,6 +63,16 @@ def test_rows_of_a_table_are_evaluated_as_states_of_each_case(model, u):
             assert found[case, place].item() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("wrong", [300, -1, 10**12])
+def test_ids_of_no_row_are_refused_before_memory_is_read(wrong):
+    """A compiled loop would read, and later write, wherever they point."""
+    model, table = crbm.CRBM(3, 5, 64), torch.zeros(300, 5)
+    ids = torch.zeros(50, 40, dtype=torch.int64)
+    ids[7, 3] = wrong
+    with torch.no_grad(), pytest.raises(RuntimeError, match="out of bounds"):
+        model.absorb(torch.zeros(50, 3)).evaluate_rows(table, ids)
+
+
 def test_zero_input_turns_a_crbm_into_its_rbm(v):
     model = randomised(MODELS["crbm"]())
     rbm = crbm.RBM(5, 4, dtype=torch.float64)

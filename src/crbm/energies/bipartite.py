@@ -85,7 +85,7 @@ class BipartiteEnergy(Energy):
         by_case = self.hidden_bias.expand(len(ids), -1).contiguous()
         logits = RowLogits(table @ self.weight, by_case)
         fields = self.visible_bias @ table.T
-        field = fields.expand(len(ids), -1).gather(1, ids)
+        field = fields.expand(len(ids), -1).gather(1, ids)  # refuses ids of no row
         hidden = kernels.softplus_of_rows(logits, ids)
         return EvaluatedRows(-field - hidden, logits)
 

@@ -145,6 +145,8 @@ def softplus_of_rows(
 ) -> Float[Tensor, "batch states"]:
     """The sum of log(1 + e^x) over hidden units, for the rows `ids` of each case.
 
+    A loop does not look whether there are such rows: that is for the caller to know.
+
     Examples
     --------
     >>> logits = RowLogits(torch.zeros(3, 4), torch.zeros(2, 4))
@@ -166,6 +168,8 @@ def means_of_rows(
     weight: Float[Tensor, "batch states"],
 ) -> tuple[Float[Tensor, "rows hidden"], Float[Tensor, "batch hidden"]]:
     """Sums of weighted sigmoid(x): by row over all cases, and by case over its rows.
+
+    As in `softplus_of_rows`, `ids` are not looked at.
 
     Examples
     --------
