@@ -105,7 +105,8 @@ def _table1(rows: Sequence[Row]) -> Table:
     note = (
         "Wrong labels on the test rows in percent, mean and standard deviation over "
         "folds, whose number stands in brackets; settings chosen on the validation "
-        "rows of each fold. Bold: lowest, or not told from it by a two-sided paired "
+        "rows of each fold, which a refitted model and a committee learn from too. "
+        "Bold: lowest, or not told from it by a two-sided paired "
         "t-test at 95 %."
     )
     if missing:
