@@ -1,7 +1,7 @@
 """The one place where random bits become Bernoulli samples.
 
 On the CPU a sample costs 16 random bits, so a 64-bit word serves four units: about ten
-times faster than `torch.bernoulli`. A probability is then rounded up to a multiple of
+times faster than `torch.bernoulli`. A probability is then rounded to a multiple of
 2^-16. Double precision, and everything within `exactly()`, takes 32 bits per sample;
 other devices take `torch.rand`.
 
@@ -30,7 +30,7 @@ from crbm import kernels
 
 # Seeding a stream takes as long as the torch generator takes for some 10,000 samples.
 WORTH_SEEDING = 2**14
-_LOWEST_INT16 = torch.tensor(-(2.0**15))
+_BELOW_INT16 = torch.tensor(-(2.0**15) - 0.5)
 _EXACT = ContextVar("exact", default=False)
 
 
@@ -55,11 +55,13 @@ class Stream:
     """Random words for one chain, seeded by a torch generator."""
 
     words: Callable[[int], NDArray[np.uint64]]
+    lanes: kernels.Lanes | None = None
 
     def __init__(self, generator: Generator | None) -> None:
         if kernels.compiled():
-            n_words = kernels.Lanes.N_SEEDS
-            self.words = kernels.Lanes(_words(n_words, generator).numpy()).words
+            seeds = _words(kernels.Lanes.N_SEEDS, generator)
+            self.lanes = kernels.Lanes(seeds.numpy())
+            self.words = self.lanes.words
         else:
             # NumPy's stub knows only its own seed sequence.
             self.words = SFC64(_Seed(generator)).random_raw  # type: ignore[arg-type]
@@ -97,8 +99,7 @@ def from_logits_(
     """`from_logits` in the memory of the log-odds, which are lost."""
     logits = logits.detach()
     if _sixteen_bits(logits) and kernels.serve(logits):
-        bits = _bits(logits, torch.int16, generator)
-        return kernels.below_(logits, bits, logits=True)
+        return _below_(logits, generator, logits=True)
     return _consume(logits.sigmoid_(), generator)
 
 
@@ -116,13 +117,19 @@ def _consume(p: Tensor, source: Source) -> Tensor:
         uniform = torch.empty_like(p).uniform_(generator=source)
         return torch.lt(uniform, p, out=p)
     if _sixteen_bits(p):
-        bits = _bits(p, torch.int16, source)
         if kernels.serve(p):
-            return kernels.below_(p, bits)
-        thresholds = torch.add(_LOWEST_INT16, p, alpha=2.0**16, out=p)
-        return torch.lt(bits, thresholds, out=p)
+            return _below_(p, source)
+        thresholds = torch.add(_BELOW_INT16, p, alpha=2.0**16, out=p)
+        return torch.lt(_bits(p, torch.int16, source), thresholds, out=p)
     thresholds = p.double().mul_(2.0**32).sub_(2.0**31)
     return torch.lt(_bits(p, torch.int32, source), thresholds, out=p)
+
+
+def _below_(x: Tensor, source: Source, *, logits: bool = False) -> Tensor:
+    """Samples in the memory of x, which the loops serve."""
+    if isinstance(source, Stream) and source.lanes is not None:
+        return source.lanes.below_(x, logits=logits)
+    return kernels.below_(x, _bits(x, torch.int16, source), logits=logits)
 
 
 def _sixteen_bits(p: Tensor) -> bool:

@@ -45,7 +45,7 @@ class Coins:
             (word >> shift) & 0xFFFF for word in words for shift in (0, 16, 32, 48)
         ]
         signed = np.array([x - 0x10000 if x >= 0x8000 else x for x in parts[: p.size]])
-        uniform = (signed + 0x8000) / 0x10000
+        uniform = (signed + 0x8000 + 0.5) / 0x10000  # the middle of a step
         return (uniform.reshape(p.shape) < p).astype(float)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from crbm import checks, sampling
+from crbm import checks, kernels, sampling
 from crbm.energies import Energy
 from crbm.inference import gibbs as gibbs_chain
 from crbm.inference import mean_field as means
@@ -79,15 +80,12 @@ def visited(
 
 def lowest(states: Iterator[Evaluated]) -> Evaluated:
     """The state of lowest free energy for each case; the earliest among equals."""
-    v, free_energy, means = next(states)
-    means = None if means is None else means.clone()
-    best = Evaluated(v.clone(), free_energy.clone(), means)
+    v, lowest, means = next(states)
+    v, means = v.clone(), None if means is None else means.clone()
     for state in states:
-        better = state.free_energy < best.free_energy
-        # Few cases improve late in a walk: to copy those is cheaper than `torch.where`,
-        # and to find them once cheaper than a mask for each tensor.
-        rows = better.nonzero(as_tuple=True) if better.ndim else better
-        for old, new in zip(best, state, strict=True):
-            if old is not None and new is not None:
-                old[rows] = new[rows]
-    return best
+        better = state.free_energy < lowest
+        lowest = torch.where(better, state.free_energy, lowest)
+        kernels.copy_rows_(v, state.v, better)
+        if means is not None and state.hidden_means is not None:
+            kernels.copy_rows_(means, state.hidden_means, better)
+    return Evaluated(v, lowest, means)

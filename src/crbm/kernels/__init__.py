@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, Int16, Int64, UInt64
+from jaxtyping import Bool, Float, Int, Int16, Int64, UInt64
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -83,6 +83,7 @@ class Lanes:
     def __init__(self, seeds: Int64[np.ndarray, " seeds"]) -> None:
         self.state = np.ones((4, self.N_LANES), dtype=np.uint64)
         self.state[:3] = seeds.view(np.uint64).reshape(3, self.N_LANES)
+        self.block = np.empty(self.N_LANES, dtype=np.uint64)
         self.words(self.N_DROPPED * self.N_LANES)
 
     def words(self, n_words: int) -> UInt64[np.ndarray, " words"]:
@@ -90,6 +91,14 @@ class Lanes:
         words = np.empty(n_words, dtype=np.uint64)
         _loops().fill(*self.state, words)
         return words
+
+    def below_(
+        self, x: Float[Tensor, "*shape"], *, logits: bool = False
+    ) -> Float[Tensor, "*shape"]:
+        """`below_` by the bits of the next words, of which few are made at a time."""
+        bits = self.block.view(np.int16)
+        _loops().draw(x.numpy().reshape(-1), logits, *self.state, self.block, bits)
+        return x
 
 
 def below_(
@@ -100,7 +109,7 @@ def below_(
     For tensors that the loops serve.
     """
     loop = _loops().below_sigmoid if logits else _loops().below
-    loop(x.view(-1).numpy(), bits.view(-1).numpy())
+    loop(x.numpy().reshape(-1), bits.numpy().reshape(-1))
     return x
 
 
@@ -113,10 +122,30 @@ def dots(
     serve them: fresh memory costs more than arithmetic.
     """
     if x.shape == y.shape and x.ndim == 2 and serve(x) and serve(y):
-        total = x.new_empty(len(x))
-        _loops().dots(x.numpy(), y.numpy(), total.numpy())
-        return total
+        total = np.empty(x.shape[0], dtype=np.float32)
+        _loops().dots(x.numpy(), y.numpy(), total)
+        return torch.from_numpy(total)
     return x @ y if y.ndim == 1 else (x * y).sum(-1)
+
+
+def copy_rows_(
+    old: Float[Tensor, "*rows units"],
+    new: Float[Tensor, "*rows units"],
+    rows: Bool[Tensor, "*rows"],
+) -> None:
+    """`old[rows] = new[rows]`, for tensors of any kind.
+
+    Examples
+    --------
+    >>> old = torch.zeros(2, 3)
+    >>> copy_rows_(old, torch.ones(2, 3), torch.tensor([False, True]))
+    >>> old.tolist()
+    [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+    """
+    if old.ndim == 2 and serve(old) and serve(new):
+        _loops().copy_rows(old.numpy(), new.numpy(), rows.numpy())
+    else:
+        old[rows] = new[rows]
 
 
 def softplus_and_means(
@@ -134,10 +163,11 @@ def softplus_and_means(
     """
     if not serve(logits):
         return softplus(logits).sum(-1), logits.sigmoid()
-    total = logits.new_empty(logits.shape[:-1])
-    rows = logits.view(-1, logits.shape[-1])
-    _loops().softplus_and_means(rows.numpy(), total.view(-1).numpy())
-    return total, logits
+    shape = logits.shape
+    total = np.empty(shape[:-1], dtype=np.float32)
+    rows = logits.numpy().reshape(-1, shape[-1])
+    _loops().softplus_and_means(rows, total.reshape(-1))
+    return torch.from_numpy(total), logits
 
 
 def softplus_of_rows(

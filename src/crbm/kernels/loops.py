@@ -12,28 +12,29 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 from numpy import float32, int32, uint64
+from numpy.polynomial import Chebyshev, Polynomial
 
 _FAST = {"contract", "nsz", "arcp", "reassoc"}  # NaN stays NaN
 _ZERO, _HALF, _ONE = (float32(x) for x in (0, 0.5, 1))
 _LARGEST = float32(80)  # e^80 is a float32, and so is its inverse
 _N_DOUBLINGS = 64  # factors of at most two whose product is a float32
-_N_STEPS, _N_BELOW = float32(2**16), float32(2**15)  # of 16 bits, and those negative
-_LOG2_E = float32(1 / math.log(2))
-_LOG_2 = float32(355 / 512)  # of few bits: a multiple of it is exact
-_LOG_2_REST = float32(math.log(2) - 355 / 512)
+_N_STEPS = float32(2**16)  # of 16 bits
+_MIDDLE = float32(2**15 + 0.5)  # what to add for the middle of a step from zero
+_LOG2_E, _LOG_2 = float32(1 / math.log(2)), float32(math.log(2))
 _1, _3, _11, _24, _40 = (uint64(n) for n in (1, 3, 11, 24, 40))
-_T3, _T4, _T5, _T6, _T7 = (float32(1 / math.factorial(n)) for n in range(3, 8))
+_SERIES = Chebyshev.interpolate(np.exp, 6, (-math.log(2) / 2, math.log(2) / 2))
+_C0, _C1, _C2, _C3, _C4, _C5, _C6 = map(float32, _SERIES.convert(kind=Polynomial).coef)
 
 
 @njit(inline="always")
 @no_type_check
 def _exp(x):
-    """e^x = 2^k e^r, where r is at most log(2) / 2 and seven terms of Taylor do."""
+    """e^x = 2^k e^r, where r is at most log(2) / 2 and a polynomial does."""
     k = np.floor(x * _LOG2_E + _HALF)
-    r = x - k * _LOG_2 - k * _LOG_2_REST
-    tail = (((_T7 * r + _T6) * r + _T5) * r + _T4) * r + _T3
+    r = x - k * _LOG_2
     power = int32((int32(k) + int32(127)) << int32(23)).view(np.float32)
-    return (((tail * r + _HALF) * r + _ONE) * r + _ONE) * power
+    high = ((_C6 * r + _C5) * r + _C4) * r + _C3
+    return (((high * r + _C2) * r + _C1) * r + _C0) * power
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
@@ -56,8 +57,8 @@ def fill(a, b, c, counter, words):
 def below(p, bits):
     """1 where 16 random bits lie below p, in the memory of p."""
     for place in range(p.size):
-        threshold = _N_STEPS * p[place] - _N_BELOW
-        p[place] = _ONE if float32(bits[place]) < threshold else _ZERO
+        middle = float32(bits[place]) + _MIDDLE
+        p[place] = _ONE if middle < _N_STEPS * p[place] else _ZERO
 
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
@@ -66,8 +67,21 @@ def below_sigmoid(x, bits):
     """1 where 16 random bits lie below sigmoid(x), in the memory of x."""
     for place in range(x.size):
         y = min(max(-x[place], -_LARGEST), _LARGEST)
-        threshold = _N_STEPS / (_ONE + _exp(y)) - _N_BELOW
-        x[place] = _ONE if float32(bits[place]) < threshold else _ZERO
+        middle = float32(bits[place]) + _MIDDLE
+        x[place] = _ONE if middle * (_ONE + _exp(y)) < _N_STEPS else _ZERO
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def draw(x, logits, a, b, c, counter, words, bits):
+    """`below` or `below_sigmoid` by the next bits of generators; they view `words`."""
+    for first in range(0, x.size, bits.size):
+        some = x[first : first + bits.size]
+        fill(a, b, c, counter, words[: (some.size + 3) // 4])
+        if logits:
+            below_sigmoid(some, bits)
+        else:
+            below(some, bits)
 
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
@@ -79,6 +93,16 @@ def dots(x, y, total):
         for place in range(one.size):
             found += one[place] * other[place]
         total[row] = found
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def copy_rows(old, new, rows):
+    """The rows that are wanted, number by number: a slice would cost more."""
+    for row in range(rows.size):
+        if rows[row]:
+            for place in range(old.shape[1]):
+                old[row, place] = new[row, place]
 
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
