@@ -6,7 +6,7 @@ from scipy import stats
 
 from crbm.experiments import published, summary
 from crbm.experiments.published import Column
-from crbm.experiments.summary import by_block, by_fold, differs, summarise
+from crbm.experiments.summary import by_block, by_fold, p_value, summarise
 
 SCENE = Column("scene", "hamming")
 
@@ -39,6 +39,10 @@ def test_the_lowest_and_those_not_told_from_it_are_bold():
     ]
     assert table["high"][SCENE].mean == pytest.approx(np.mean(high))
     assert table["high"][SCENE].spread == pytest.approx(np.std(high, ddof=1))
+    assert table["low"][SCENE].p_value is None
+    for model, figures in {"near": near, "high": high}.items():
+        expected = stats.ttest_rel(figures, low).pvalue
+        assert table[model][SCENE].p_value == pytest.approx(expected)
     assert stats.ttest_rel(high, low).pvalue < 0.05 < stats.ttest_rel(near, low).pvalue
 
 
@@ -62,10 +66,13 @@ def test_blocks_are_averaged_over_seeds():
     assert by_block(seeds, "all") == [2.0, 4.0]
 
 
-def test_constant_gaps_and_single_figures_differ():
-    assert differs([1.0, 2.0], [2.0, 3.0])
-    assert not differs([1.0, 2.0], [1.0, 2.0])
-    assert differs([1.0], [1.0])
+def test_constant_gaps_are_certain_and_single_figures_not_compared():
+    assert p_value([1.0, 2.0], [2.0, 3.0]) == 0
+    assert p_value([1.0, 2.0], [1.0, 2.0]) == 1
+    assert np.isnan(p_value([1.0], [1.0]))
+    alone = summarise(rows("one", [9.0]) + rows("two", [1.0]), [SCENE], by_fold)
+    assert alone["two"][SCENE].best
+    assert not alone["one"][SCENE].best
 
 
 def test_published_figures_are_those_of_the_paper():

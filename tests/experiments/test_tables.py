@@ -125,6 +125,14 @@ def test_the_report_shows_measured_beside_published(
         if r["model"] == "HashCRBM"
     ]
     assert f"{np.mean(rows):.2f}" in line
+    whole_sets = text.split("## Whole label sets")[1]
+    [line] = [x for x in whole_sets.splitlines() if x.startswith("| HashCRBM | ")]
+    right = [
+        r["metrics"]["subset"]
+        for r in Store(tmp_path / "table1-quick.jsonl")
+        if r["model"] == "HashCRBM"
+    ]
+    assert f"{100 - np.mean(right):.2f}" in line
     page = html.read_text()
     assert "paper 20.02" in page
     assert "http" not in page.replace("http-equiv", "")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 import numpy as np
@@ -29,15 +30,20 @@ class Entry:
         Folds or seeds.
     repeats
         The measurements that are compared between models, pair by pair.
-    best
-        Whether the mean is the lowest of its column, or not significantly above it.
+    p_value
+        Of the comparison with the lowest mean of its column, which itself has none.
     """
 
     mean: float
     spread: float
     n_repeats: int
     repeats: tuple[float, ...]
-    best: bool = False
+    p_value: float | None = None
+
+    @property
+    def best(self) -> bool:
+        """Whether this is the lowest of its column, or not significantly above it."""
+        return self.p_value is None or self.p_value >= SIGNIFICANT
 
 
 Summary = dict[str, dict[Column, Entry]]
@@ -73,7 +79,7 @@ def summarise(
             for (model, dataset), group in groups.items()
             if dataset == column.dataset
         }
-        for model, entry in _marked(entries).items():
+        for model, entry in _compared(entries).items():
             summary[model][column] = entry
     return summary
 
@@ -89,37 +95,31 @@ def _has(rows: Sequence[Row], repeats: Repeats) -> bool:
     return repeats is not by_block or all("blocks" in row["details"] for row in rows)
 
 
-def _marked(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    if not entries:
-        return {}
-    lowest = min(entries.values(), key=lambda entry: entry.mean)
+def _compared(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    lowest = min(entries.values(), key=lambda entry: entry.mean, default=None)
     return {
-        model: Entry(
-            entry.mean,
-            entry.spread,
-            entry.n_repeats,
-            entry.repeats,
-            entry is lowest or not differs(entry.repeats, lowest.repeats),
-        )
+        model: entry
+        if lowest is None or entry is lowest
+        else replace(entry, p_value=p_value(entry.repeats, lowest.repeats))
         for model, entry in entries.items()
     }
 
 
-def differs(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether a two-sided paired t-test at 95 % tells the measurements apart.
+def p_value(one: Sequence[float], other: Sequence[float]) -> float:
+    """How likely chance makes such a gap or a larger one: a two-sided paired t-test.
 
-    Measurements that cannot be paired count as different.
+    Measurements that cannot be paired have none: NaN.
 
     Examples
     --------
-    >>> differs([1.0, 2.0, 3.0], [1.1, 1.9, 3.0])
-    False
-    >>> differs([1.0, 2.0, 3.0], [2.0, 3.01, 4.0])
+    >>> round(p_value([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]), 2)
+    1.0
+    >>> p_value([1.0, 2.0, 3.0], [2.0, 3.01, 4.0]) < SIGNIFICANT
     True
     """
     if len(one) != len(other) or len(one) < 2:
-        return True
+        return math.nan
     gaps = np.subtract(one, other)
     if np.ptp(gaps) < SAME:  # no variance to test against
-        return bool(abs(gaps[0]) > SAME)
-    return bool(stats.ttest_rel(one, other).pvalue < SIGNIFICANT)
+        return float(abs(gaps[0]) <= SAME)
+    return float(stats.ttest_rel(one, other).pvalue)

@@ -7,7 +7,7 @@ training of the chosen one ends where their error is lowest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -53,6 +53,7 @@ QUICK_DATASETS = ("yeast", "scene")
 # Standard deviations at which inputs are cut off: majorminer has them a thousand away.
 CUT = {"majorminer": 5.0}
 N_FOLDS = 10
+WRONG_SETS = "wrong sets"
 FULL = Schedule()
 QUICK = Schedule(rungs=(1, 2, 10), keep=0.25, patience=3)
 QUICK_FOLDS = 3
@@ -283,6 +284,17 @@ def classify(cell: Cell) -> Outcome:
         },
         {"chosen": found.settings},
     )
+
+
+def with_wrong_sets(rows: Iterable[Row]) -> list[Row]:
+    """The rows with an error of whole label sets beside that of single labels."""
+    return [
+        {
+            **row,
+            "metrics": {WRONG_SETS: 100 - row["metrics"]["subset"], **row["metrics"]},
+        }
+        for row in rows
+    ]
 
 
 def choose(model: Model, parts: Parts, schedule: Schedule, seed: int) -> Tuned:
