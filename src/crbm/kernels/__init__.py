@@ -78,13 +78,12 @@ class Lanes:
 
     N_LANES = 64
     N_SEEDS = 3 * N_LANES
-    N_DROPPED = 12
 
     def __init__(self, seeds: Int64[np.ndarray, " seeds"]) -> None:
-        self.state = np.ones((4, self.N_LANES), dtype=np.uint64)
-        self.state[:3] = seeds.view(np.uint64).reshape(3, self.N_LANES)
+        self.state = tuple(np.empty((4, self.N_LANES), dtype=np.uint64))
         self.block = np.empty(self.N_LANES, dtype=np.uint64)
-        self.words(self.N_DROPPED * self.N_LANES)
+        self.bits = self.block.view(np.int16)
+        _loops().seed(seeds, *self.state, self.block)
 
     def words(self, n_words: int) -> UInt64[np.ndarray, " words"]:
         """The next words; generators that a draw left out are behind by one."""
@@ -96,8 +95,8 @@ class Lanes:
         self, x: Float[Tensor, "*shape"], *, logits: bool = False
     ) -> Float[Tensor, "*shape"]:
         """`below_` by the bits of the next words, of which few are made at a time."""
-        bits = self.block.view(np.int16)
-        _loops().draw(x.numpy().reshape(-1), logits, *self.state, self.block, bits)
+        flat = x.numpy().reshape(-1)
+        _loops().draw(flat, logits, *self.state, self.block, self.bits)
         return x
 
 

@@ -21,6 +21,7 @@ _N_DOUBLINGS = 64  # factors of at most two whose product is a float32
 _N_STEPS = float32(2**16)  # of 16 bits
 _MIDDLE = float32(2**15 + 0.5)  # what to add for the middle of a step from zero
 _LOG2_E, _LOG_2 = float32(1 / math.log(2)), float32(math.log(2))
+_N_DROPPED = 12
 _1, _3, _11, _24, _40 = (uint64(n) for n in (1, 3, 11, 24, 40))
 _SERIES = Chebyshev.interpolate(np.exp, 6, (-math.log(2) / 2, math.log(2) / 2))
 _C0, _C1, _C2, _C3, _C4, _C5, _C6 = map(float32, _SERIES.convert(kind=Polynomial).coef)
@@ -50,6 +51,17 @@ def fill(a, b, c, counter, words):
             b[lane] = c[lane] + (c[lane] << _3)
             c[lane] = ((c[lane] << _24) | (c[lane] >> _40)) + word
             some[lane] = word
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def seed(seeds, a, b, c, counter, dropped):
+    """Start generators as NumPy does: a counter from 1, the first words dropped."""
+    for lane in range(a.size):
+        a[lane], b[lane] = seeds[lane], seeds[lane + a.size]
+        c[lane], counter[lane] = seeds[lane + 2 * a.size], _1
+    for _ in range(_N_DROPPED):
+        fill(a, b, c, counter, dropped)
 
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
@@ -38,7 +39,7 @@ def drawn(
     generator: Generator | None,
 ) -> Float[Tensor, "batch visible"]:
     """The outputs with unknown ones (NaN) drawn by a chain clamped at the others."""
-    if not v.sum().isnan():
+    if not math.isnan(v.sum()):
         return v
     clamped = energy.expand(len(v)).clamp(v)
     start = clamped.start(generator)
@@ -52,7 +53,7 @@ def found(
     generator: Generator | None,
 ) -> Float[Tensor, "batch visible"]:
     """The outputs with unknown ones (NaN) as a search clamped at the others finds."""
-    if not v.sum().isnan():
+    if not math.isnan(v.sum()):
         return v
     clamped = energy.expand(len(v)).clamp(v)
     return search.gibbs(clamped, n_steps=n_steps, generator=generator).v
