@@ -35,3 +35,11 @@ def test_unknown_ones_pass_where_they_may():
     checks.binary("v", table(torch.nan), missing=True)
     with pytest.raises(ValueError, match="`v` must hold 0 or 1; row 0, column 0"):
         checks.binary("v", table(torch.nan))
+
+
+def test_other_numbers_do_not_hide_each_other():
+    v = torch.full((10, 3), 0.5)
+    v[0], v[1] = 0.0, 2.0  # where x - x^2 makes up for the others
+    assert (v - v * v).sum() == 0
+    with pytest.raises(ValueError, match="row 1, column 0 holds 2"):
+        checks.binary("v", v)
