@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm import checks
+from crbm import checks, kernels
 from crbm.energies import BipartiteEnergy, Energy, PairwiseEnergy
 from crbm.types import Marginals, Moments
 
@@ -116,6 +116,9 @@ class _PairwiseState(NamedTuple):
 def _pairwise(energy: PairwiseEnergy, n_steps: int, damping: float) -> _PairwiseState:
     couplings = Couplings.of(energy.weight)
     field = energy.start_logits()
+    if kernels.serve_messages(field, couplings):
+        rounds = kernels.pairwise_rounds(field, couplings, n_steps, damping)
+        return _PairwiseState(*rounds)
     told = field.new_zeros(*field.shape, energy.n_visible)
     total, delta = field, field.new_zeros(field.shape[:-1])
     for _ in range(n_steps):

@@ -9,8 +9,10 @@ from typing import Any
 import torch
 
 from crbm import kernels, sampling
+from crbm.energies import PairwiseEnergy
 from crbm.experiments.bench import growth
 from crbm.experiments.bench.timing import interleaved
+from crbm.inference import loopy_bp
 
 ROUNDS, N_CALLS = 15, 50
 NOT_COMPILED = "Numba is not installed, so both are torch: pip install crbm[fast]."
@@ -57,6 +59,14 @@ def _free_energies() -> Callable[[], object]:
     return _often(lambda: kernels.softplus_and_means(logits.clone()))
 
 
+def _beliefs() -> Callable[[], object]:
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.randn(14, 14, generator=generator).triu(1)
+    field = torch.randn(128, 14, generator=generator)
+    energy = PairwiseEnergy(weight + weight.T, field)
+    return lambda: loopy_bp.run(energy, n_steps=50)
+
+
 def _often(work: Callable[[], object]) -> Callable[[], object]:
     def calls() -> None:
         for _ in range(N_CALLS):
@@ -68,6 +78,7 @@ def _often(work: Callable[[], object]) -> Callable[[], object]:
 WORKS: dict[str, Callable[[], Callable[[], object]]] = {
     f"samples of 128 x 784, {N_CALLS} times": _samples,
     f"softplus and means of 128 x 256, {N_CALLS} times": _free_energies,
+    "loopy BP, 50 rounds, 14 units x 128 cases": _beliefs,
     **{
         f"{axis.cost}, {axis.sizes[0]} {axis.against}": partial(
             axis.work, axis.sizes[0]
