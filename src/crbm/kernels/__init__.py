@@ -231,8 +231,8 @@ def pairwise_rounds(
 ]:
     """Rounds of belief propagation, for tensors that `serve_messages` was asked about.
 
-    The log-odds of each unit, what unit [i, j] told each other, and how far the last
-    round moved a belief.
+    The log-odds of each unit, [i, j] what unit i told unit j, and how far the last
+    round moved a belief. Couplings are the same in both directions.
     """
     n_cases, n_units = field.shape
     shapes = (n_cases, n_units), (n_cases, n_units, n_units), (n_cases,)
