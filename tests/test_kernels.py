@@ -382,3 +382,17 @@ def test_messages_of_what_needs_a_gradient_are_left_to_torch():
     assert not kernels.serve_messages(field, loopy_bp.Couplings.of(weight))
     loopy_bp.run(PairwiseEnergy(weight, field)).v.sum().backward()
     assert weight.grad.abs().sum() > 0
+
+
+@needs_numba
+@pytest.mark.parametrize("part", ["weight", "visible_bias"])
+def test_messages_do_not_hide_what_is_no_number(part):
+    energy = pairs(8, 1.0)
+    names = ("weight", "visible_bias")
+    tensors = {name: getattr(energy, name).float() for name in names}
+    tensors[part][0, 1] = tensors[part][1, 0] = torch.nan
+    broken = PairwiseEnergy(**tensors)
+    with kernels.left_to_torch():
+        expected = loopy_bp.run(broken, n_steps=9).v.isnan()
+    assert expected.any()
+    assert torch.equal(loopy_bp.run(broken, n_steps=9).v.isnan(), expected)

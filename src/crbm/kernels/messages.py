@@ -32,7 +32,8 @@ def _log1p(y):
     k = int32((word >> _N_DIGITS) - _BIAS)
     k = k + int32(1) if large else k
     f = (scaled * _HALF if large else scaled) - _ONE
-    f = y if k == 0 else f  # as 1 + y has lost digits of a small y
+    # 1 + y has lost digits of a small y, and its exponent would make NaN a number.
+    f = y if k == 0 or y != y else f
     s = f / (_TWO + f)
     z = s * s
     series = ((_S9 * z + _S7) * z + _S5) * z + _S3
@@ -43,7 +44,7 @@ def _log1p(y):
 @no_type_check
 def _inverse(x):
     """1 / sigmoid(x), which is never zero."""
-    return _ONE + _exp(min(max(-x, -_LARGEST), _LARGEST))
+    return _ONE + _exp(min(max(-x, -_LARGEST), _LARGEST))  # in this order NaN stays
 
 
 @njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
