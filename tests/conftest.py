@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 import torch
 
@@ -9,6 +11,10 @@ import crbm
 
 torch.set_num_threads(1)  # tests run side by side, and their models are tiny
 
+# A Numba that is there but does not work must fail these tests, not skip them.
+needs_numba = pytest.mark.skipif(
+    find_spec("numba") is None, reason="Numba is not installed: pip install crbm[fast]"
+)
 N_CASES, N_INPUTS, N_VISIBLE, N_HIDDEN = 3, 3, 5, 4
 
 

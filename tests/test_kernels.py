@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,15 +11,10 @@ from torch.nn.functional import softplus
 from torch.testing import assert_close
 
 import crbm
+from conftest import needs_numba
 from crbm import kernels, objectives, sampling, training
-from crbm.energies import PairwiseEnergy
-from crbm.inference import loopy_bp
 from crbm.types import Batch, RowLogits
 
-# A Numba that is there but does not work must fail these tests, not skip them.
-needs_numba = pytest.mark.skipif(
-    find_spec("numba") is None, reason="Numba is not installed: pip install crbm[fast]"
-)
 EDGES = [0.0, -0.0, 1e-30, 17.0, -17.0, 88.0, -88.0, 200.0, -200.0]
 
 
@@ -321,78 +315,3 @@ def test_a_broken_numba_is_as_good_as_none():
 def test_numba_is_not_imported_before_it_is_needed():
     code = "import sys, crbm, crbm.cli; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
-
-
-def pairs(n_units, scale, n_cases=33, seed=0):
-    """An energy of coupled pairs in double precision, a third of them uncoupled."""
-    generator = torch.Generator().manual_seed(seed)
-    weight = scale * torch.randn(n_units, n_units, generator=generator).double()
-    weight[torch.rand(n_units, n_units, generator=generator) < 0.33] = 0
-    field = 2 * torch.randn(n_cases, n_units, generator=generator).double()
-    return PairwiseEnergy(weight.triu(1) + weight.triu(1).T, field)
-
-
-@needs_numba
-@pytest.mark.parametrize("damping", [0.0, 0.3])
-@pytest.mark.parametrize("n_cases", [16, 17, 33])
-@pytest.mark.parametrize(("n_units", "scale"), [(8, 1e-3), (8, 1.0), (9, 60.0)])
-def test_messages_are_those_of_torch(n_units, scale, n_cases, damping):
-    exact = pairs(n_units, scale, n_cases)
-    known = torch.full((n_cases, n_units), torch.nan)
-    known[:, 0], known[0, 1] = 1, 0
-    for energy in (exact, exact.clamp(known.double())):
-        single = PairwiseEnergy(
-            energy.weight.float(), energy.visible_bias.float()
-        ).clamp(known if energy.known is not None else None)
-        couplings = loopy_bp.Couplings.of(single.weight)
-        assert kernels.serve_messages(single.start_logits(), couplings)
-        expected = loopy_bp.run(energy, n_steps=7, damping=damping)
-        found = loopy_bp.run(single, n_steps=7, damping=damping)
-        assert_close(found.v.double(), expected.v, rtol=0, atol=3e-6)
-        assert_close(found.delta.double(), expected.delta, rtol=0, atol=3e-6)
-        joint, told = (
-            loopy_bp.moments(each, n_steps=7, damping=damping).vv
-            for each in (single, energy)
-        )
-        assert_close(joint.double(), told, rtol=0, atol=5e-6)
-
-
-@needs_numba
-def test_messages_of_all_sizes_keep_their_digits():
-    sizes = torch.logspace(-6, 1.8, 80)
-    for w in torch.cat([sizes, -sizes]).tolist():
-        weight = torch.tensor([[0, w], [w, 0]])
-        field = torch.linspace(-20, 20, 1001)[:, None].expand(-1, 2)
-        _, told, _ = kernels.pairwise_rounds(
-            field, loopy_bp.Couplings.of(weight), n_steps=1, damping=0.0
-        )
-        c = field[:, 0].double()
-        zero = torch.zeros_like(c)
-        on, off = (torch.logaddexp(x, zero) for x in (c + weight[0, 1].double(), c))
-        expected = on - off
-        assert_close(told[:, 0, 1].double(), expected, rtol=0, atol=3e-7 * abs(w))
-
-
-@needs_numba
-def test_messages_of_what_needs_a_gradient_are_left_to_torch():
-    energy = pairs(8, 1.0)
-    weight = energy.weight.float().requires_grad_()
-    field = energy.visible_bias.float()
-    assert kernels.serve_messages(field, loopy_bp.Couplings.of(weight.detach()))
-    assert not kernels.serve_messages(field, loopy_bp.Couplings.of(weight))
-    loopy_bp.run(PairwiseEnergy(weight, field)).v.sum().backward()
-    assert weight.grad.abs().sum() > 0
-
-
-@needs_numba
-@pytest.mark.parametrize("part", ["weight", "visible_bias"])
-def test_messages_do_not_hide_what_is_no_number(part):
-    energy = pairs(8, 1.0)
-    names = ("weight", "visible_bias")
-    tensors = {name: getattr(energy, name).float() for name in names}
-    tensors[part][0, 1] = tensors[part][1, 0] = torch.nan
-    broken = PairwiseEnergy(**tensors)
-    with kernels.left_to_torch():
-        expected = loopy_bp.run(broken, n_steps=9).v.isnan()
-    assert expected.any()
-    assert torch.equal(loopy_bp.run(broken, n_steps=9).v.isnan(), expected)

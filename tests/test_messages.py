@@ -1,0 +1,85 @@
+"""Messages by compiled loops against torch's, in double precision."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from conftest import needs_numba
+from crbm import kernels
+from crbm.energies import PairwiseEnergy
+from crbm.inference import loopy_bp
+
+
+def pairs(n_units, scale, n_cases=33, seed=0):
+    """An energy of coupled pairs in double precision, a third of them uncoupled."""
+    generator = torch.Generator().manual_seed(seed)
+    weight = scale * torch.randn(n_units, n_units, generator=generator).double()
+    weight[torch.rand(n_units, n_units, generator=generator) < 0.33] = 0
+    field = 2 * torch.randn(n_cases, n_units, generator=generator).double()
+    return PairwiseEnergy(weight.triu(1) + weight.triu(1).T, field)
+
+
+@needs_numba
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+@pytest.mark.parametrize("n_cases", [16, 17, 33])
+@pytest.mark.parametrize(("n_units", "scale"), [(8, 1e-3), (8, 1.0), (9, 60.0)])
+def test_messages_are_those_of_torch(n_units, scale, n_cases, damping):
+    exact = pairs(n_units, scale, n_cases)
+    known = torch.full((n_cases, n_units), torch.nan)
+    known[:, 0], known[0, 1] = 1, 0
+    for energy in (exact, exact.clamp(known.double())):
+        single = PairwiseEnergy(
+            energy.weight.float(), energy.visible_bias.float()
+        ).clamp(known if energy.known is not None else None)
+        couplings = loopy_bp.Couplings.of(single.weight)
+        assert kernels.serve_messages(single.start_logits(), couplings)
+        expected = loopy_bp.run(energy, n_steps=7, damping=damping)
+        found = loopy_bp.run(single, n_steps=7, damping=damping)
+        assert_close(found.v.double(), expected.v, rtol=0, atol=3e-6)
+        assert_close(found.delta.double(), expected.delta, rtol=0, atol=3e-6)
+        joint, told = (
+            loopy_bp.moments(each, n_steps=7, damping=damping).vv
+            for each in (single, energy)
+        )
+        assert_close(joint.double(), told, rtol=0, atol=5e-6)
+
+
+@needs_numba
+def test_messages_of_all_sizes_keep_their_digits():
+    sizes = torch.logspace(-6, 1.8, 80)
+    for w in torch.cat([sizes, -sizes]).tolist():
+        weight = torch.tensor([[0, w], [w, 0]])
+        field = torch.linspace(-20, 20, 1001)[:, None].expand(-1, 2)
+        _, told, _ = kernels.pairwise_rounds(
+            field, loopy_bp.Couplings.of(weight), n_steps=1, damping=0.0
+        )
+        c = field[:, 0].double()
+        zero = torch.zeros_like(c)
+        on, off = (torch.logaddexp(x, zero) for x in (c + weight[0, 1].double(), c))
+        expected = on - off
+        assert_close(told[:, 0, 1].double(), expected, rtol=0, atol=3e-7 * abs(w))
+
+
+@needs_numba
+def test_messages_of_what_needs_a_gradient_are_left_to_torch():
+    energy = pairs(8, 1.0)
+    weight = energy.weight.float().requires_grad_()
+    field = energy.visible_bias.float()
+    assert kernels.serve_messages(field, loopy_bp.Couplings.of(weight.detach()))
+    assert not kernels.serve_messages(field, loopy_bp.Couplings.of(weight))
+    loopy_bp.run(PairwiseEnergy(weight, field)).v.sum().backward()
+    assert weight.grad.abs().sum() > 0
+
+
+@needs_numba
+@pytest.mark.parametrize("part", ["weight", "visible_bias"])
+def test_messages_do_not_hide_what_is_no_number(part):
+    energy = pairs(8, 1.0)
+    names = ("weight", "visible_bias")
+    tensors = {name: getattr(energy, name).float() for name in names}
+    tensors[part][0, 1] = tensors[part][1, 0] = torch.nan
+    broken = PairwiseEnergy(**tensors)
+    with kernels.left_to_torch():
+        expected = loopy_bp.run(broken, n_steps=9).v.isnan()
+    assert expected.any()
+    assert torch.equal(loopy_bp.run(broken, n_steps=9).v.isnan(), expected)
