@@ -141,7 +141,10 @@ def test_the_report_shows_measured_beside_published(
 def test_pictures_of_figure_2(tmp_path, small_digits):
     paths = run("figure2", tmp_path)
     names = {path.name for path in paths}
-    assert {"figure2-quick.png", "figure2-quick.svg", "filters-quick.png"} <= names
+    pictures = ("figure2", "filters", "error_by_epoch", "error_by_threshold")
+    assert {
+        f"{each}-quick.{end}" for each in pictures for end in ("png", "svg")
+    } <= names
     assert all(path.stat().st_size > 2000 for path in paths)
     [lost] = (tmp_path / "models").glob("occluded-cd-percloss-[0-9]*.safetensors")
     before = lost.read_bytes()
@@ -149,6 +152,27 @@ def test_pictures_of_figure_2(tmp_path, small_digits):
     cell = figure2.cells(list(Store(tmp_path / "table2-quick.jsonl")))["CD-PercLoss"]
     figure2.trained(cell, tmp_path / "models")
     assert lost.read_bytes() == before
+
+
+def test_errors_among_changed_pixels_can_be_traded_for_others():
+    """By hand: each pixel is changed where that is held for likelier than so much."""
+    generator = torch.Generator().manual_seed(0)
+    u, v = (torch.rand(2, 20, 30, generator=generator) < 0.5).float()
+    predicted = torch.rand(20, 30, generator=generator)
+    part = Batch(u, v)
+    errors = denoising.errors_by_threshold(part, predicted)
+    chance = torch.where(u == 1, 1 - predicted, predicted)
+    for place, threshold in enumerate(denoising.THRESHOLDS):
+        wrong = torch.where(chance > threshold, 1 - u, u) != v
+        assert errors["all"][place] == pytest.approx(100 * wrong.float().mean())
+        assert errors["changed"][place] == pytest.approx(
+            100 * wrong[u != v].float().mean()
+        )
+    assert errors["changed"] == sorted(errors["changed"])
+    half = denoising.THRESHOLDS.index(0.5)
+    assert {name: each[half] for name, each in errors.items()} == (
+        denoising.pixel_errors(part, predicted)
+    )
 
 
 def test_settings_are_chosen_on_validation_rows_alone(small_labels, monkeypatch):

@@ -28,6 +28,8 @@ from crbm.types import Batch
 
 N_PIXELS = 784
 ROWS_AT_ONCE = 1000
+# how likely a change must be
+THRESHOLDS = tuple(round(0.05 * place, 2) for place in range(1, 20))
 OBJECTIVES: dict[str, Callable[[int], Objective]] = {
     "likelihood": lambda n_steps: ExactLikelihood(),
     "cd": ContrastiveDivergence,
@@ -209,9 +211,35 @@ def errors_by_block(
     return {name: [block[name] for block in blocks] for name in blocks[0]}
 
 
-def pixel_errors(part: Batch, predicted: Tensor) -> dict[str, float]:
-    """Wrong pixels among all and among those that the noise changed, in percent."""
-    rounded = predicted > 0.5
+def errors_by_threshold(part: Batch, predicted: Tensor) -> dict[str, list[float]]:
+    """The same errors for each of `THRESHOLDS`: the two can be traded for each other.
+
+    Who changes a pixel sooner restores more of those that the noise changed, and spoils
+    more of the others.
+    """
+    errors = [pixel_errors(part, predicted, each) for each in THRESHOLDS]
+    return {name: [error[name] for error in errors] for name in errors[0]}
+
+
+def pixel_errors(
+    part: Batch, predicted: Tensor, threshold: float = 0.5
+) -> dict[str, float]:
+    """Wrong pixels among all and among those that the noise changed, in percent.
+
+    A pixel is changed where the model holds that for likelier than `threshold`.
+
+    Examples
+    --------
+    >>> part = Batch(u=torch.tensor([[0.0, 1.0]]), v=torch.tensor([[1.0, 1.0]]))
+    >>> pixel_errors(part, torch.tensor([[0.4, 0.6]]))
+    {'all': 50.0, 'changed': 100.0}
+    >>> pixel_errors(part, torch.tensor([[0.4, 0.6]]), threshold=0.3)
+    {'all': 50.0, 'changed': 0.0}
+    """
+    assert part.u is not None
+    rounded = torch.where(
+        part.u > 0.5, predicted > 1 - threshold, predicted > threshold
+    )
     return {
         "all": 100 * metrics.all_error(part.v, rounded),
         "changed": 100 * metrics.changed_error(part.v, rounded, part.u),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
         "figure2": restorations(models, data),
         "filters": filters(models),
         "error_by_epoch": error_by_epoch(rows),
+        "error_by_threshold": error_by_threshold(rows),
         "error_by_steps": error_by_steps(models, data),
     }
     tag = "-quick" if quick else ""
@@ -88,6 +89,41 @@ def filters(models: Mapping[str, EnergyModel]) -> Any:
 
 def error_by_epoch(rows: Sequence[Row]) -> Any:
     """Validation error after each epoch, for each kind of noise."""
+
+    def curve(ax: Any, row: Row) -> None:
+        errors = row["details"].get("validation", [])
+        if errors:
+            ax.plot(range(1, len(errors) + 1), errors, label=row["model"])
+
+    return _by_kind(rows, curve, xlabel="epoch", ylabel="wrong pixels, %")
+
+
+def error_by_threshold(rows: Sequence[Row]) -> Any:
+    """Errors among all pixels against those among changed ones, for each kind of noise.
+
+    Along a curve pixels are changed the sooner the further left; the dot is a half.
+    """
+
+    def curve(ax: Any, row: Row) -> None:
+        errors = row["details"].get("by_threshold")
+        if errors is None:  # rows of before
+            return
+        [line] = ax.plot(errors["changed"], errors["all"], label=row["model"])
+        figures = row["metrics"]
+        ax.plot(figures["changed"], figures["all"], "o", color=line.get_color())
+
+    return _by_kind(
+        rows,
+        curve,
+        xlabel="wrong among changed pixels, %",
+        ylabel="wrong among all pixels, %",
+    )
+
+
+def _by_kind(
+    rows: Sequence[Row], curve: Callable[[Any, Row], None], **labels: str
+) -> Any:
+    """A plot for each kind of noise, with a curve for each model's first seed."""
     kinds = sorted({row["dataset"] for row in rows})
     figure = plotting.blank(5.5 * len(kinds), 4.6)
     axes = figure.subplots(1, len(kinds), squeeze=False)[0]
@@ -95,15 +131,11 @@ def error_by_epoch(rows: Sequence[Row]) -> Any:
     rows = sorted(rows, key=lambda row: order.index(row["model"]))
     for ax, kind in zip(axes, kinds, strict=True):
         for row in rows:
-            if row["dataset"] == kind and row["seed"] == 0 and _curve(row):
-                ax.plot(range(1, len(_curve(row)) + 1), _curve(row), label=row["model"])
-        ax.set(title=f"{kind} MNIST", xlabel="epoch", ylabel="wrong pixels, %")
+            if row["dataset"] == kind and row["seed"] == 0:
+                curve(ax, row)
+        ax.set(title=f"{kind} MNIST", **labels)
         ax.legend(fontsize="small")
     return figure
-
-
-def _curve(row: Row) -> list[float]:
-    return row["details"].get("validation", [])
 
 
 @torch.no_grad()

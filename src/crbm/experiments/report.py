@@ -22,6 +22,8 @@ PICTURES = {
     "Red: pixels that only the prediction has. Blue: pixels that it took away.",
     "filters": "What the strongest hidden units of each model ask for and forbid.",
     "error_by_epoch": "Validation error after each epoch of training.",
+    "error_by_threshold": "Test errors where a pixel is changed as soon as that is "
+    "held for likelier than a threshold; dots: a half. Low and left is good.",
     "error_by_steps": "Test error against the mean-field steps of a prediction.",
 }
 

@@ -220,6 +220,7 @@ def restore(cell: Cell, *, models: Path | None = None) -> Outcome:
         save_file(model.state_dict(), weights_of(cell, models))
     details = {
         "blocks": denoising.errors_by_block(data.test, predicted),
+        "by_threshold": denoising.errors_by_threshold(data.test, predicted),
         "best_epoch": history.best_epoch,
         "stopped": history.stopped,
         "loss": history.loss,
