@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from crbm import datasets
 from crbm.experiments import denoising, figure2, reproduce, table1, table2, tuning
 from crbm.experiments.denoising import Digits
-from crbm.experiments.store import Store
+from crbm.experiments.store import Cell, Outcome, Store
 from crbm.experiments.tuning import Schedule
 from crbm.types import Batch
 
@@ -210,7 +210,14 @@ def test_outliers_are_cut_off_where_declared(small_labels, monkeypatch):
         assert np.array_equal(part.X, before.X.clip(-1.5, 1.5))
 
 
-def test_a_report_without_rows_says_what_to_do(tmp_path):
+@pytest.mark.parametrize("models", [None, [], ["a model of the past"]])
+def test_a_report_without_rows_says_what_to_do(tmp_path, models):
+    if models is not None:
+        path = tmp_path / "table1.jsonl"
+        path.touch()
+        for model in models:
+            cell = Cell("table1", "yeast", model, 0, 0, {"quick": False})
+            Store(path).add(cell, Outcome({"hamming": 20.0}, {}), seconds=1.0)
     with pytest.raises(ValueError, match="Run `crbm reproduce table1` first"):
         run("report", tmp_path)
 

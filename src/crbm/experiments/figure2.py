@@ -127,12 +127,11 @@ def _by_kind(
     kinds = sorted({row["dataset"] for row in rows})
     figure = plotting.blank(5.5 * len(kinds), 4.6)
     axes = figure.subplots(1, len(kinds), squeeze=False)[0]
-    order = [table2.BASELINE, *table2.MODELS]
-    rows = sorted(rows, key=lambda row: order.index(row["model"]))
     for ax, kind in zip(axes, kinds, strict=True):
-        for row in rows:
-            if row["dataset"] == kind and row["seed"] == 0:
-                curve(ax, row)
+        for model in table2.MODELS:
+            for row in rows:
+                if (row["dataset"], row["model"], row["seed"]) == (kind, model, 0):
+                    curve(ax, row)
         ax.set(title=f"{kind} MNIST", **labels)
         ax.legend(fontsize="small")
     return figure

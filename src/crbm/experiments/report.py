@@ -26,6 +26,7 @@ PICTURES = {
     "held for likelier than a threshold; dots: a half. Low and left is good.",
     "error_by_steps": "Test error against the mean-field steps of a prediction.",
 }
+KNOWN = {*table1.MODELS, *table2.MODELS, table2.BASELINE}
 
 
 class Figure(NamedTuple):
@@ -97,14 +98,17 @@ def write(folder: Path) -> list[Path]:
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """The tables that these rows belong to."""
+    """The tables that these rows belong to; rows of models of the past to none."""
+    rows = [row for row in rows if row["model"] in KNOWN]
+    if not rows:
+        return []
     if not rows[0]["experiment"].startswith("table1"):
         return [_table2(rows)]
     return [_table1(rows), _whole_sets(rows)]
 
 
 def _table1(rows: Sequence[Row]) -> Table:
-    names, rows, figures = _by_fold(rows, "hamming")
+    names, figures = _by_fold(rows, "hamming")
     missing = [name for name in table1.DATASETS if name not in names]
     note = (
         "Wrong labels on the test rows in percent, mean and standard deviation over "
@@ -126,7 +130,7 @@ def _table1(rows: Sequence[Row]) -> Table:
 
 
 def _whole_sets(rows: Sequence[Row]) -> Table:
-    names, rows, figures = _by_fold(table1.with_wrong_sets(rows), table1.WRONG_SETS)
+    names, figures = _by_fold(table1.with_wrong_sets(rows), table1.WRONG_SETS)
     return Table(
         _title("Whole label sets, by the runs of Table 1", rows),
         "Test rows of which not all labels are right, in percent; otherwise as above. "
@@ -138,16 +142,15 @@ def _whole_sets(rows: Sequence[Row]) -> Table:
 
 def _by_fold(
     rows: Sequence[Row], metric: str
-) -> tuple[list[str], list[Row], list[tuple[str, list[Figure | None]]]]:
-    """The data sets of Table 1, the rows of its models, and figures of both."""
-    rows = [row for row in rows if row["model"] in table1.MODELS]  # others are history
+) -> tuple[list[str], list[tuple[str, list[Figure | None]]]]:
+    """The data sets of Table 1, and the figures of each model on them."""
     present = {row["dataset"] for row in rows}
     names = [name for name in table1.DATASETS if name in present]
     columns = [Column(name, metric) for name in names]
     measured = _ordered(
         summary.summarise(rows, columns, summary.by_fold), table1.MODELS
     )
-    return names, rows, _figures(measured, columns, published.TABLE1, "{:.2f}")
+    return names, _figures(measured, columns, published.TABLE1, "{:.2f}")
 
 
 def _table2(rows: Sequence[Row]) -> Table:

@@ -50,9 +50,10 @@ def run(
             table1.complete(_store(folder, "table1", quick), **how)
         elif target != "report":
             kinds = table2.KINDS if target == "table2" else (figure2.KIND,)
-            stores = (_store(folder, name, quick) for name in table2.STORES)
-            rows = table2.complete(*stores, kinds=kinds, **how)
+            store, rates = (_store(folder, name, quick) for name in table2.STORES)
+            table2.complete(store, rates, kinds=kinds, **how)
             if target == "figure2":
+                rows = table2.chosen(list(store))
                 pictures = figure2.draw(rows, folder, quick=quick)
     return [*report.write(folder), *pictures]
 
