@@ -79,13 +79,19 @@ def changed_error(clean: Any, predicted: Any, noisy: Any) -> float:
     return float((clean != predicted)[changed].mean()) if changed.any() else np.nan
 
 
-def label_log_loss(truth: Any, probabilities: Any) -> float:
-    """The mean of -log p over single labels, in nats."""
+def label_log_loss(truth: Any, probabilities: Any, *, least: float = 0.0) -> float:
+    """The mean of -log p over single labels, in nats; p counts as no less than `least`.
+
+    Examples
+    --------
+    >>> round(label_log_loss([[1, 0]], [[0.5, 1.0]], least=0.5), 4)
+    0.6931
+    """
     truth, p = _pair(truth, probabilities)
     known = ~np.isnan(truth)
-    tiny = np.finfo(np.float64).tiny
     chance = np.where(truth == 1, p, 1 - p)[known].astype(np.float64)
-    return float(-np.log(np.maximum(chance, tiny)).mean())
+    least = max(least, np.finfo(np.float64).tiny)
+    return float(-np.log(np.maximum(chance, least)).mean())
 
 
 def joint_log_loss(log_probabilities: Any) -> float:

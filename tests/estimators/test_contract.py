@@ -180,6 +180,7 @@ def test_wrong_labels_are_refused(labels, message):
         (crbm.HashCRBMClassifier(prediction="mean"), "`prediction` must be one of"),
         (crbm.HashCRBMClassifier(n_estimators=0), "`n_estimators` must be at least 1"),
         (crbm.LogisticClassifier(thresholds="f7"), "`thresholds` must be one of"),
+        (crbm.LogisticClassifier(stop_by="f7"), "`stop_by` must be one of 'error'"),
         (crbm.LogisticClassifier(input_dropout=1.0), r"`input_dropout` must lie in"),
         (
             crbm.LogisticClassifier(validation_fraction=0.0),

@@ -84,6 +84,7 @@ def test_a_finished_fit_is_not_run_again(tmp_path):
         {"input_dropout": 0.1},
         {"random_state": 1},
         {"validation_fraction": 0.2},
+        {"stop_by": "log_loss"},
         {"optimizer": None},
     ],
 )

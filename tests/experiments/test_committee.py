@@ -72,6 +72,22 @@ def test_the_error_is_that_of_the_rows_left_out(parts):
     assert found.settings == {"wrong": 0.25}
 
 
+@pytest.mark.parametrize(("stop_by", "expected"), [("error", 0.3), ("log_loss", 0.6)])
+def test_settings_are_compared_by_what_members_stop_by(parts, stop_by, expected):
+    """Few labels wrong and sure of them, or many wrong and unsure."""
+
+    class Unsure(Sure):
+        def predict_proba(self, X):
+            p = super().predict_proba(X)
+            return p if self.wrong < 0.5 else 0.5 + 0.02 * (p - 0.5)
+
+    settings, schedule = grid({"wrong": [0.3, 0.6]}), Schedule((1,), stop_by=stop_by)
+    found = by_committee(Unsure, settings, parts, schedule, 5, seed=0)
+    assert found.settings == {"wrong": expected}
+    assert found.error == expected
+    assert all(member.how["stop_by"] == stop_by for member in MADE)
+
+
 def test_those_far_behind_are_given_up_and_the_best_is_chosen(parts, monkeypatch):
     monkeypatch.setattr(committee, "CLOSE", 1.5)
     found = choose(parts, [0.5, 0.2, 0.225])

@@ -1,15 +1,15 @@
 """The small table of README: which models it shows, and on how many runs."""
 
 from crbm.experiments import headline, table1
-from crbm.experiments.store import Cell, Outcome, Store
+from crbm.experiments.store import Outcome, Store
 
 OURS = next(iter(table1.OURS))
 
 
 def finished(folder, model, figures, validation=0.0):
     store = Store(folder / "table1.jsonl")
-    for fold, figure in enumerate(figures):
-        cell = Cell(table1.EXPERIMENT, "yeast", model, fold, 0, {})
+    cells = table1.cells(["yeast"], [model], False)[: len(figures)]
+    for cell, figure in zip(cells, figures, strict=True):
         metrics = {"hamming": figure, "subset": 5.0, "validation": validation}
         store.add(cell, Outcome(metrics, {}), 1.0)
 
@@ -42,3 +42,11 @@ def test_models_with_fewer_runs_are_told(tmp_path):
     finished(tmp_path, "HashCRBM", [20.0, 21.0, 22.0])
     finished(tmp_path, "RBF-SVM", [18.0])
     assert yeast(tmp_path).endswith("| 21.00 | - | 18.00 (RBF-SVM) | 1 to 3 |")
+
+
+def test_rows_of_other_settings_are_left_out(tmp_path):
+    finished(tmp_path, "HashCRBM", [20.0, 21.0])
+    [cell, *_] = table1.cells(["yeast"], ["HashCRBM"], False)
+    past = cell._replace(config={**cell.config, "grid": {}})
+    Store(tmp_path / "table1.jsonl").add(past, Outcome({"hamming": 99.0}, {}), 1.0)
+    assert yeast(tmp_path) == "| labels of Yeast | 20.02 | 20.50 | - | - | 2 |"

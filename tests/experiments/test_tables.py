@@ -292,7 +292,7 @@ def test_a_small_rate_is_not_dropped_for_learning_slowly(monkeypatch):
     empty = tuning.Part(np.zeros((0, 1)), np.zeros((0, 1)))
     nothing = tuning.Parts(empty, empty, empty)
     settings = tuning.grid({"learning_rate": [0.1, 0.01]})
-    schedule = Schedule(rungs=(2, 20), keep=0.5, patience=1)
+    schedule = Schedule(rungs=(2, 20), keep=0.5, patience=1, stop_by="error")
     found = tuning.by_halving(Learner, settings, nothing, schedule, 0)
     assert found.settings == {"learning_rate": 0.01}
     assert found.error == 0

@@ -21,6 +21,7 @@ from crbm.estimators._encoding import dense, to_generator, to_inputs
 from crbm.estimators.encoder import Encoder
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
+from crbm.training.early_stopping import MEASURES
 from crbm.types import Batch, Cases, Found, Marginals
 
 Augment = Callable[[Batch, Generator | None], Batch]
@@ -52,6 +53,9 @@ class Learner(Encoder, ABC):
     early_stopping
         Hold out `validation_fraction` of the cases and stop when their error has not
         fallen for `patience` epochs; the best weights are kept.
+    stop_by
+        What that error is: "error", the share of wrong labels, or "log_loss", which
+        also sees how sure the predictions are; better where few cases are held out.
     thresholds
         What to tune each label's decision threshold for on the held-out cases:
         "hamming", "macro_f1" or "subset_accuracy"; a half unless given.
@@ -80,6 +84,7 @@ class Learner(Encoder, ABC):
     optimizer: Any = None
     input_dropout: float = 0.0
     early_stopping: bool = False
+    stop_by: str = "error"
     validation_fraction: float = 0.1
     patience: int = 10
     thresholds: str | None = None
@@ -185,6 +190,7 @@ class Learner(Encoder, ABC):
         super()._check_parameters()
         long_runs.check(self)
         checks.one_of("thresholds", self.thresholds, METRICS)
+        checks.one_of("stop_by", self.stop_by, MEASURES)
         checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
         if not 0 < self.validation_fraction < 1:
             raise ValueError(
@@ -230,7 +236,7 @@ class Learner(Encoder, ABC):
         cases, error = self._with_candidates(data), None
         if held_out is not None:
             error = training.PredictionError(
-                self._with_candidates(held_out), self._infer
+                self._with_candidates(held_out), self._infer, self.stop_by
             )
         self.histories_ = [
             training.fit(

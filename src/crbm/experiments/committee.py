@@ -14,9 +14,10 @@ import numpy as np
 
 from crbm import datasets, metrics
 from crbm.experiments.tuning import Part, Parts, Schedule, Settings, Tuned
+from crbm.training.early_stopping import LEAST
 
 N_FIRST = 3  # members of each committee before the worse ones are given up
-CLOSE = 1.03  # times the lowest error: committees that are completed
+CLOSE = 1.03  # times the lowest loss: committees that are completed
 
 
 class Committee:
@@ -43,7 +44,7 @@ class Committee:
     ) -> None:
         self.new, self.rows, self.parts, self.schedule = new, rows, parts, schedule
         self.members: list[Any] = []
-        self.predicted = np.zeros(rows.Y.shape, dtype=rows.Y.dtype)
+        self.chances = np.zeros(rows.Y.shape)
 
     def grow(self, n_members: int) -> None:
         """Train members until there are so many."""
@@ -57,16 +58,30 @@ class Committee:
                 n_epochs=sum(self.schedule.rungs),
                 patience=self.schedule.patience,
                 early_stopping=True,
+                stop_by=self.schedule.stop_by,
                 random_state=place,
             )
             self.members.append(member.fit(*train, validation=held_out))
-            self.predicted[left_out] = member.predict(held_out.X)
+            self.chances[left_out] = member.predict_proba(held_out.X)
 
     @property
     def error(self) -> float:
         """The share of wrong labels where each member left rows out."""
-        judged = np.concatenate(self.parts[: len(self.members)])
-        return metrics.hamming_error(self.rows.Y[judged], self.predicted[judged])
+        truth, chances = self._judged
+        return metrics.hamming_error(truth, chances > 0.5)
+
+    @property
+    def loss(self) -> float:
+        """What committees are compared by, on the same rows: their `stop_by`."""
+        if self.schedule.stop_by == "error":
+            return self.error
+        return metrics.label_log_loss(*self._judged, least=LEAST)
+
+    @property
+    def _judged(self) -> tuple[np.ndarray, np.ndarray]:
+        """The labels of rows that were left out, and what the member said of them."""
+        places = np.concatenate(self.parts[: len(self.members)])
+        return self.rows.Y[places], self.chances[places]
 
     def predict(self, X: Any) -> np.ndarray:
         """The labels that the members together think more likely than not."""
@@ -89,7 +104,7 @@ def by_committee(
     n_members: int,
     seed: int,
 ) -> Tuned:
-    """The committee that errs least on the rows its members left out.
+    """The committee that loses least on the rows its members left out.
 
     After a few members those far behind the best are given up.
     """
@@ -107,7 +122,7 @@ def by_committee(
     for size, limit in ((min(N_FIRST, n_members), CLOSE), (n_members, 1.0)):
         for each in left:
             each.committee.grow(size)
-        lowest = min(each.committee.error for each in left)
-        left = [each for each in left if each.committee.error <= limit * lowest]
+        lowest = min(each.committee.loss for each in left)
+        left = [each for each in left if each.committee.loss <= limit * lowest]
     best = left[0]
     return Tuned(best.committee, best.settings, best.committee.error)

@@ -26,7 +26,6 @@ PICTURES = {
     "held for likelier than a threshold; dots: a half. Low and left is good.",
     "error_by_steps": "Test error against the mean-field steps of a prediction.",
 }
-KNOWN = {*table1.MODELS, *table2.MODELS, table2.BASELINE}
 
 
 class Figure(NamedTuple):
@@ -98,13 +97,12 @@ def write(folder: Path) -> list[Path]:
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """The tables that these rows belong to; rows of models of the past to none."""
-    rows = [row for row in rows if row["model"] in KNOWN]
-    if not rows:
-        return []
-    if not rows[0]["experiment"].startswith("table1"):
-        return [_table2(rows)]
-    return [_table1(rows), _whole_sets(rows)]
+    """The tables that these rows belong to; runs as they once were have none."""
+    first = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
+    first = table1.as_declared(first)
+    second = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
+    found = [_table1(first), _whole_sets(first)] if first else []
+    return [*found, _table2(second)] if second else found
 
 
 def _table1(rows: Sequence[Row]) -> Table:

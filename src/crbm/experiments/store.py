@@ -46,7 +46,7 @@ class Cell(NamedTuple):
     @property
     def key(self) -> str:
         """A text that is equal for equal cells."""
-        return _key(self._asdict())
+        return key(self._asdict())
 
 
 class Outcome(NamedTuple):
@@ -77,7 +77,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._rows = {_key(row): row for row in _read(path)}
+        self._rows = {key(row): row for row in _read(path)}
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
@@ -131,7 +131,8 @@ def source() -> str:
     return digest.hexdigest()[:12]
 
 
-def _key(row: Mapping[str, Any]) -> str:
+def key(row: Mapping[str, Any]) -> str:
+    """A text that is equal for rows of equal cells."""
     return json.dumps([row[field] for field in Cell._fields], sort_keys=True)
 
 

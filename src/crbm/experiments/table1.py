@@ -33,7 +33,7 @@ from crbm.estimators import (
 )
 from crbm.experiments import runs
 from crbm.experiments.committee import by_committee
-from crbm.experiments.store import Cell, Outcome, Row, Store
+from crbm.experiments.store import Cell, Outcome, Row, Store, key
 from crbm.experiments.tuning import (
     Part,
     Parts,
@@ -238,6 +238,16 @@ def cells(names: Sequence[str], models: Sequence[str], quick: bool) -> list[Cell
     ]
 
 
+def as_declared(rows: Iterable[Row]) -> list[Row]:
+    """The rows of runs as they are declared here; those of the past are left out."""
+    wanted = {
+        cell.key
+        for quick in (False, True)
+        for cell in cells(DATASETS, list(MODELS), quick)
+    }
+    return [row for row in rows if key(row) in wanted]
+
+
 def _plain(name: str, model: Model, quick: bool) -> dict[str, Any]:
     """Everything that decides the outcome."""
     config: dict[str, Any] = {
@@ -308,7 +318,7 @@ def choose(model: Model, parts: Parts, schedule: Schedule, seed: int) -> Tuned:
         found = by_trying(new, settings, parts)
         return refitted(found, new, parts) if model.refit else found
     found = by_halving(new, settings, parts, schedule, seed)
-    return with_readout(found, grid(model.readout), parts)
+    return with_readout(found, grid(model.readout), parts, schedule.stop_by)
 
 
 def fold(name: str, place: int) -> Parts:

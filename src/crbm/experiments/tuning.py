@@ -13,6 +13,7 @@ import numpy as np
 
 from crbm import metrics
 from crbm.experiments.halving import halving
+from crbm.training.early_stopping import LEAST
 
 Settings = dict[str, Any]
 
@@ -59,16 +60,19 @@ class Schedule:
     keep
         Share of the settings that goes on after a rung.
     patience
-        Epochs of a round without a lower validation error before it ends.
+        Epochs of a round without a lower loss on validation before it ends.
+    stop_by
+        What that loss is, which settings are compared by too: as in the classifiers.
     """
 
     rungs: tuple[int, ...] = (5, 20, 100)
     keep: float = 1 / 4
     patience: int = 10
+    stop_by: str = "log_loss"
 
 
 class Tuned(NamedTuple):
-    """A fitted classifier, its settings and its error on the validation rows."""
+    """A fitted classifier, its settings and its wrong labels on the validation rows."""
 
     classifier: Any
     settings: Settings
@@ -83,25 +87,26 @@ class Contender:
     classifier: Any
     seed: int
     best: Any = None
-    error: float = math.inf
+    loss: float = math.inf
     n_rounds: int = field(default=0)
 
-    def advance(self, parts: Parts, n_epochs: int, patience: int) -> float:
-        """Train for more epochs; the lowest validation error so far."""
+    def advance(self, parts: Parts, n_epochs: int, schedule: Schedule) -> float:
+        """Train for more epochs; the lowest loss on validation so far."""
         # another seed each time, or every round would shuffle the rows alike
         self.classifier.set_params(
             n_epochs=n_epochs,
-            patience=patience,
+            patience=schedule.patience,
             early_stopping=True,
+            stop_by=schedule.stop_by,
             warm_start=True,
             random_state=self.seed + 1000 * self.n_rounds,
         )
         self.n_rounds += 1
         self.classifier.fit(*parts.train, validation=parts.valid)
-        error = error_on(parts.valid, self.classifier)
-        if error < self.error:
-            self.error, self.best = error, copy.deepcopy(self.classifier)
-        return self.error
+        loss = loss_on(parts.valid, self.classifier, schedule.stop_by)
+        if loss < self.loss:
+            self.loss, self.best = loss, copy.deepcopy(self.classifier)
+        return self.loss
 
 
 def grid(values: Mapping[str, Sequence[Any]]) -> list[Settings]:
@@ -131,7 +136,7 @@ def by_halving(
     """
 
     def advance(contender: Contender, n_epochs: int) -> float:
-        return contender.advance(parts, n_epochs, schedule.patience)
+        return contender.advance(parts, n_epochs, schedule)
 
     winners = []
     for rate in dict.fromkeys(each["learning_rate"] for each in settings):
@@ -141,8 +146,8 @@ def by_halving(
             if each["learning_rate"] == rate
         ]
         winners.append(halving(contenders, advance, schedule.rungs, keep=schedule.keep))
-    best = min(winners, key=lambda winner: winner.error)
-    return Tuned(best.best, best.settings, best.error)
+    best = min(winners, key=lambda winner: winner.loss)
+    return Tuned(best.best, best.settings, error_on(parts.valid, best.best))
 
 
 def by_trying(
@@ -161,16 +166,27 @@ def refitted(found: Tuned, new: Callable[..., Any], parts: Parts) -> Tuned:
     return found._replace(classifier=new(**found.settings).fit(*parts.learned))
 
 
-def with_readout(found: Tuned, options: Sequence[Settings], parts: Parts) -> Tuned:
-    """The same classifier with the settings of prediction that err least."""
-    tried = []
-    for each in options:
-        classifier = copy.deepcopy(found.classifier).set_params(**each)
-        settings = {**found.settings, **each}
-        tried.append(Tuned(classifier, settings, error_on(parts.valid, classifier)))
-    return min(tried, key=lambda found: found.error)
+def with_readout(
+    found: Tuned, options: Sequence[Settings], parts: Parts, stop_by: str
+) -> Tuned:
+    """The same classifier with the settings of prediction that lose least."""
+    tried = [
+        (copy.deepcopy(found.classifier).set_params(**each), each) for each in options
+    ]
+    losses = [loss_on(parts.valid, classifier, stop_by) for classifier, _ in tried]
+    classifier, chosen = tried[int(np.argmin(losses))]
+    error = error_on(parts.valid, classifier)
+    return Tuned(classifier, {**found.settings, **chosen}, error)
 
 
 def error_on(part: Part, classifier: Any) -> float:
     """The share of wrong labels."""
     return metrics.hamming_error(part.Y, classifier.predict(part.X))
+
+
+def loss_on(part: Part, classifier: Any, stop_by: str) -> float:
+    """What classifiers are stopped and compared by: their `stop_by`."""
+    if stop_by == "error":
+        return error_on(part, classifier)
+    p = classifier.predict_proba(part.X)
+    return metrics.label_log_loss(part.Y, p, least=LEAST)
