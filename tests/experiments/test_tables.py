@@ -298,6 +298,42 @@ def test_a_small_rate_is_not_dropped_for_learning_slowly(monkeypatch):
     assert found.error == 0
 
 
+class Guess:
+    """Few labels wrong and sure of them, or at the other rate or steps many and unsure."""
+
+    def __init__(self, learning_rate):
+        self.unsure = learning_rate
+
+    def set_params(self, unsure=None, stop_by=None, **others):
+        self.unsure = self.unsure if unsure is None else unsure
+        self.stop_by = stop_by
+        return self
+
+    def fit(self, X, Y, validation):
+        pass
+
+    def predict_proba(self, X):
+        return np.full((len(X), 1), 0.51 if self.unsure == 1 else 0.0)
+
+    def predict(self, X):
+        return self.predict_proba(X) > 0.5
+
+
+@pytest.mark.parametrize(("stop_by", "chosen"), [("error", 0), ("log_loss", 1)])
+def test_settings_are_chosen_by_what_training_stops_by(stop_by, chosen):
+    part = tuning.Part(np.zeros((5, 1)), np.array([[0], [0], [0], [1], [1]]))
+    parts = tuning.Parts(part, part, part)
+    schedule = Schedule(rungs=(1,), stop_by=stop_by)
+    settings = tuning.grid({"learning_rate": [0, 1]})
+    found = tuning.by_halving(Guess, settings, parts, schedule, 0)
+    assert found.settings == {"learning_rate": chosen}
+    assert found.classifier.stop_by == stop_by
+    assert found.error == (0.6 if chosen else 0.4)
+    read = tuning.with_readout(found, tuning.grid({"unsure": [0, 1]}), parts, stop_by)
+    assert read.settings == {"learning_rate": chosen, "unsure": chosen}
+    assert read.error == found.error
+
+
 def test_a_start_is_trained_by_cd_percloss_and_counts_as_epochs(small_digits):
     config = denoising.Config(objective="mean_field", start_epochs=2, n_hidden=4)
     data = denoising.digits("occluded", quick=True)
