@@ -299,7 +299,7 @@ def test_a_small_rate_is_not_dropped_for_learning_slowly(monkeypatch):
 
 
 class Guess:
-    """Few labels wrong and sure of them, or at the other rate or steps many and unsure."""
+    """Few labels wrong and sure of them, or at rate 1 many and unsure."""
 
     def __init__(self, learning_rate):
         self.unsure = learning_rate

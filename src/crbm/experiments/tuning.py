@@ -68,7 +68,7 @@ class Schedule:
     rungs: tuple[int, ...] = (5, 20, 100)
     keep: float = 1 / 4
     patience: int = 10
-    stop_by: str = "log_loss"
+    stop_by: str = "error"
 
 
 class Tuned(NamedTuple):
