@@ -6,8 +6,9 @@ from torch.testing import assert_close
 
 from conftest import needs_numba
 from crbm import kernels
-from crbm.energies import PairwiseEnergy
+from crbm.energies import BipartiteEnergy, PairwiseEnergy
 from crbm.inference import loopy_bp
+from crbm.kernels import rounds
 
 
 def pairs(n_units, scale, n_cases=33, seed=0):
@@ -32,7 +33,7 @@ def test_messages_are_those_of_torch(n_units, scale, n_cases, damping):
             energy.weight.float(), energy.visible_bias.float()
         ).clamp(known if energy.known is not None else None)
         couplings = loopy_bp.Couplings.of(single.weight)
-        assert kernels.serve_messages(single.start_logits(), couplings)
+        assert rounds.serve([single.start_logits()], couplings)
         expected = loopy_bp.run(energy, n_steps=7, damping=damping)
         found = loopy_bp.run(single, n_steps=7, damping=damping)
         assert_close(found.v.double(), expected.v, rtol=0, atol=3e-6)
@@ -44,13 +45,64 @@ def test_messages_are_those_of_torch(n_units, scale, n_cases, damping):
         assert_close(joint.double(), told, rtol=0, atol=5e-6)
 
 
+def sides(n_visible, n_hidden, scale, n_cases=33, seed=0):
+    """An energy of two sides in double precision, a third of the pairs uncoupled."""
+    generator = torch.Generator().manual_seed(seed)
+    weight = scale * torch.randn(n_visible, n_hidden, generator=generator).double()
+    weight[torch.rand(n_visible, n_hidden, generator=generator) < 0.33] = 0
+    fields = (
+        2 * torch.randn(n_cases, size, generator=generator).double()
+        for size in (n_visible, n_hidden)
+    )
+    return BipartiteEnergy(weight, *fields)
+
+
+@needs_numba
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+@pytest.mark.parametrize("n_cases", [16, 17, 33])
+@pytest.mark.parametrize(
+    ("n_visible", "n_hidden", "scale"), [(8, 11, 1e-3), (11, 8, 1.0), (9, 9, 15.0)]
+)
+def test_messages_between_two_sides_are_those_of_torch(
+    n_visible, n_hidden, scale, n_cases, damping
+):
+    exact = sides(n_visible, n_hidden, scale, n_cases)
+    known = torch.full((n_cases, n_visible), torch.nan)
+    known[:, 0], known[0, 1] = 1, 0
+    for told in (None, known):
+        parts = (exact.weight, exact.visible_bias, exact.hidden_bias)
+        single = BipartiteEnergy(*(part.float() for part in parts)).clamp(told)
+        couplings = loopy_bp.Couplings.of(single.weight)
+        assert rounds.serve([single.start_logits(), single.hidden_bias], couplings)
+        expected = loopy_bp.run(
+            exact.clamp(None if told is None else told.double()),
+            n_steps=7,
+            damping=damping,
+        )
+        found = loopy_bp.run(single, n_steps=7, damping=damping)
+        assert_close(found.v.double(), expected.v, rtol=0, atol=3e-6)
+        assert_close(found.delta.double(), expected.delta, rtol=0, atol=3e-6)
+
+
+@needs_numba
+def test_one_row_of_biases_serves_all_cases():
+    exact = sides(8, 9, 1.0)
+    single = BipartiteEnergy(
+        exact.weight.float(), exact.visible_bias.float(), exact.hidden_bias[0].float()
+    )
+    found = loopy_bp.run(single, n_steps=5)
+    with kernels.left_to_torch():
+        expected = loopy_bp.run(single, n_steps=5)
+    assert_close(found.v, expected.v, rtol=0, atol=3e-6)
+
+
 @needs_numba
 def test_messages_of_all_sizes_keep_their_digits():
     sizes = torch.logspace(-6, 1.8, 80)
     for w in torch.cat([sizes, -sizes]).tolist():
         weight = torch.tensor([[0, w], [w, 0]])
         field = torch.linspace(-20, 20, 1001)[:, None].expand(-1, 2)
-        _, told, _ = kernels.pairwise_rounds(
+        _, told, _ = rounds.pairwise(
             field, loopy_bp.Couplings.of(weight), n_steps=1, damping=0.0
         )
         c = field[:, 0].double()
@@ -65,10 +117,15 @@ def test_messages_of_what_needs_a_gradient_are_left_to_torch():
     energy = pairs(8, 1.0)
     weight = energy.weight.float().requires_grad_()
     field = energy.visible_bias.float()
-    assert kernels.serve_messages(field, loopy_bp.Couplings.of(weight.detach()))
-    assert not kernels.serve_messages(field, loopy_bp.Couplings.of(weight))
+    assert rounds.serve([field], loopy_bp.Couplings.of(weight.detach()))
+    assert not rounds.serve([field], loopy_bp.Couplings.of(weight))
     loopy_bp.run(PairwiseEnergy(weight, field)).v.sum().backward()
     assert weight.grad.abs().sum() > 0
+    energy = sides(8, 9, 1.0)
+    hidden_bias = energy.hidden_bias.float().requires_grad_()
+    parts = energy.weight.float(), energy.visible_bias.float(), hidden_bias
+    loopy_bp.run(BipartiteEnergy(*parts)).v.sum().backward()
+    assert hidden_bias.grad.abs().sum() > 0
 
 
 @needs_numba
@@ -78,7 +135,20 @@ def test_messages_do_not_hide_what_is_no_number(part):
     names = ("weight", "visible_bias")
     tensors = {name: getattr(energy, name).float() for name in names}
     tensors[part][0, 1] = tensors[part][1, 0] = torch.nan
-    broken = PairwiseEnergy(**tensors)
+    assert_same_not_numbers(PairwiseEnergy(**tensors))
+
+
+@needs_numba
+@pytest.mark.parametrize("part", ["weight", "visible_bias", "hidden_bias"])
+def test_messages_between_two_sides_do_not_hide_it_either(part):
+    energy = sides(8, 9, 1.0)
+    names = ("weight", "visible_bias", "hidden_bias")
+    tensors = {name: getattr(energy, name).float() for name in names}
+    tensors[part][0, 1] = torch.nan
+    assert_same_not_numbers(BipartiteEnergy(**tensors))
+
+
+def assert_same_not_numbers(broken):
     with kernels.left_to_torch():
         expected = loopy_bp.run(broken, n_steps=9).v.isnan()
     assert expected.any()

@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm import checks, kernels
+from crbm import checks
 from crbm.energies import BipartiteEnergy, Energy, PairwiseEnergy
+from crbm.kernels import rounds
 from crbm.types import Marginals, Moments
 
 
@@ -116,9 +117,8 @@ class _PairwiseState(NamedTuple):
 def _pairwise(energy: PairwiseEnergy, n_steps: int, damping: float) -> _PairwiseState:
     couplings = Couplings.of(energy.weight)
     field = energy.start_logits()
-    if kernels.serve_messages(field, couplings):
-        rounds = kernels.pairwise_rounds(field, couplings, n_steps, damping)
-        return _PairwiseState(*rounds)
+    if rounds.serve([field], couplings):
+        return _PairwiseState(*rounds.pairwise(field, couplings, n_steps, damping))
     told = field.new_zeros(*field.shape, energy.n_visible)
     total, delta = field, field.new_zeros(field.shape[:-1])
     for _ in range(n_steps):
@@ -132,6 +132,10 @@ def _bipartite(energy: BipartiteEnergy, n_steps: int, damping: float) -> Margina
     couplings = Couplings.of(energy.weight)
     field = energy.start_logits()
     hidden_field = energy.hidden_bias.expand(*field.shape[:-1], energy.n_hidden)
+    fields = field, hidden_field
+    if rounds.serve(fields, couplings):
+        total, delta = rounds.bipartite(*fields, couplings, n_steps, damping)
+        return Marginals(total.sigmoid(), delta)
     to_hidden = field.new_zeros(*field.shape, energy.n_hidden)
     to_visible = torch.zeros_like(to_hidden)
     total, delta = field, field.new_zeros(field.shape[:-1])

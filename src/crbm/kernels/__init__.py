@@ -8,7 +8,7 @@ A loop runs on one thread, however many torch has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -219,43 +219,6 @@ def means_of_rows(
     return by_row, by_case
 
 
-def pairwise_rounds(
-    field: Float[Tensor, "batch units"],
-    couplings: Sequence[Float[Tensor, "units units"]],
-    n_steps: int,
-    damping: float,
-) -> tuple[
-    Float[Tensor, "batch units"],
-    Float[Tensor, "batch units units"],
-    Float[Tensor, " batch"],
-]:
-    """Rounds of belief propagation, for tensors that `serve_messages` was asked about.
-
-    The log-odds of each unit, [i, j] what unit i told unit j, and how far the last
-    round moved a belief. Couplings are the same in both directions.
-    """
-    n_cases, n_units = field.shape
-    shapes = (n_cases, n_units), (n_cases, n_units, n_units), (n_cases,)
-    found = [np.empty(shape, dtype=np.float32) for shape in shapes]
-    arrays = [tensor.detach().contiguous().numpy() for tensor in (field, *couplings)]
-    _messages().pairwise(*arrays, n_steps, np.float32(damping), *found)
-    total, told, delta = map(torch.from_numpy, found)
-    return total, told, delta
-
-
-def serve_messages(field: Tensor, couplings: Sequence[Tensor]) -> bool:
-    """Whether the loops can exchange messages between such units of several cases."""
-    tensors = (field, *couplings)
-    return (
-        field.ndim == 2
-        and field.numel() * field.shape[1] >= WORTH_CALLING
-        and all(x.dtype == torch.float32 for x in tensors)
-        and all(x.device.type == "cpu" for x in tensors)
-        and not any(x.requires_grad for x in tensors)
-        and compiled()
-    )
-
-
 def _serve_rows(logits: RowLogits) -> bool:
     by_row, by_case = logits
     return serve(by_case) and by_row.is_contiguous() and not by_row.requires_grad
@@ -285,11 +248,3 @@ def _loops() -> Any:
     except (ImportError, RuntimeError):
         return None
     return loops
-
-
-@cache
-def _messages() -> Any:
-    """The loops of belief propagation, where there are others."""
-    from crbm.kernels import messages
-
-    return messages

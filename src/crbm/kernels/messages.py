@@ -94,6 +94,54 @@ def pairwise(field, sign, below, growth, n_steps, damping, total, told, delta):
             delta[first + case] = _furthest(now[:, case], before[:, case])
 
 
+@njit(fastmath=_FAST, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def _tell(messages, replies, sign, below, growth, damping, known, heard):
+    """The units of one side tell those of the other what they know.
+
+    None tells another one what it has from there: [j, i] of the replies.
+    """
+    for i in range(len(known)):
+        for j in range(len(heard)):
+            if growth[i, j] == _ZERO:  # not coupled
+                continue
+            above, least, side = growth[i, j], below[i, j], sign[i, j]
+            to_j, from_j = messages[i, j], replies[j, i]
+            known_i, heard_j = known[i], heard[j]
+            for case in range(N_TOGETHER):
+                share = above / _inverse(side * (known_i[case] - from_j[case]))
+                new = least + _log1p(share)
+                new += damping * (to_j[case] - new)
+                to_j[case] = new
+                heard_j[case] += new
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def bipartite(field, hidden_field, sign, below, growth, n_steps, damping, total, delta):
+    """Rounds in which visible units tell hidden ones, and these answer.
+
+    Of each case the log-odds of visible units, and the last move of a belief.
+    """
+    n_visible, n_hidden = growth.shape
+    for first in range(0, len(field), N_TOGETHER):
+        own = _together(field[first : first + N_TOGETHER])
+        own_hidden = _together(hidden_field[first : first + N_TOGETHER])
+        to_hidden = np.zeros((n_visible, n_hidden, N_TOGETHER), dtype=np.float32)
+        to_visible = np.zeros((n_hidden, n_visible, N_TOGETHER), dtype=np.float32)
+        before = now = own
+        for _ in range(n_steps):
+            hidden = own_hidden.copy()
+            _tell(to_hidden, to_visible, sign, below, growth, damping, now, hidden)
+            before, now = now, own.copy()
+            _tell(
+                to_visible, to_hidden, sign.T, below.T, growth.T, damping, hidden, now
+            )
+        for case in range(min(N_TOGETHER, len(field) - first)):
+            total[first + case] = now[:, case]
+            delta[first + case] = _furthest(now[:, case], before[:, case])
+
+
 @njit(nogil=True, cache=True)
 @no_type_check
 def _together(rows):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from crbm import kernels, sampling
-from crbm.energies import PairwiseEnergy
+from crbm.energies import BipartiteEnergy, PairwiseEnergy
 from crbm.experiments.bench import growth
 from crbm.experiments.bench.timing import interleaved
 from crbm.inference import loopy_bp
@@ -67,6 +67,14 @@ def _beliefs() -> Callable[[], object]:
     return lambda: loopy_bp.run(energy, n_steps=50)
 
 
+def _beliefs_of_two_sides() -> Callable[[], object]:
+    generator = torch.Generator().manual_seed(0)
+    sizes = (14, 128), (128, 14), (128, 128)
+    parts = (torch.randn(size, generator=generator) for size in sizes)
+    energy = BipartiteEnergy(*parts)
+    return lambda: loopy_bp.run(energy, n_steps=10)
+
+
 def _often(work: Callable[[], object]) -> Callable[[], object]:
     def calls() -> None:
         for _ in range(N_CALLS):
@@ -79,6 +87,7 @@ WORKS: dict[str, Callable[[], Callable[[], object]]] = {
     f"samples of 128 x 784, {N_CALLS} times": _samples,
     f"softplus and means of 128 x 256, {N_CALLS} times": _free_energies,
     "loopy BP, 50 rounds, 14 units x 128 cases": _beliefs,
+    "loopy BP, 10 rounds, 14 x 128 units x 128 cases": _beliefs_of_two_sides,
     **{
         f"{axis.cost}, {axis.sizes[0]} {axis.against}": partial(
             axis.work, axis.sizes[0]
