@@ -95,6 +95,14 @@ def test_a_fit_with_other_parameters_is_refused(change, tmp_path):
         ensemble(tmp_path, resume=True, **change).fit(X, Y)
 
 
+def test_a_checkpoint_of_before_is_not_refused(tmp_path):
+    """None told what early stopping goes by, as there was but one way."""
+    first = ensemble(tmp_path).fit(X, Y)
+    kept = persistence.read(tmp_path / "model-0.safetensors")
+    assert "stop_by" not in str(kept)
+    assert_same(ensemble(tmp_path, resume=True).fit(X, Y), first)
+
+
 def test_a_longer_fit_goes_on(tmp_path):
     short = {"n_estimators": 1, "n_epochs": 1}
     ensemble(tmp_path, **short).fit(X, Y)

@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 import crbm
 import long_runs
 from crbm import objectives, persistence
-from crbm.training import Checkpoint
+from crbm.training import Checkpoint, PredictionError
+from crbm.training.early_stopping import MEASURES
 from planted import copied_patterns
 
 
@@ -199,6 +200,16 @@ def test_another_run_is_refused(name, path):
     change = CHANGES[name]
     with pytest.raises(ValueError, match=f"of another run: .*`{name.strip()}` was"):
         long_runs.run("plain", checkpoint=Checkpoint(path), resume=True, **change)
+
+
+def test_another_measure_of_held_out_cases_is_refused(path):
+    held_out = copied_patterns(8, seed=1)
+    first, second = (PredictionError(held_out, measure=m) for m in MEASURES)
+    long_runs.run("plain", n_epochs=1, validation=first, checkpoint=Checkpoint(path))
+    with pytest.raises(ValueError, match="and is PredictionError by log_loss"):
+        long_runs.run(
+            "plain", validation=second, checkpoint=Checkpoint(path), resume=True
+        )
 
 
 def test_settings_of_the_users_own_are_compared(path):

@@ -33,6 +33,8 @@ def run_options(classifier: Any, *, kept: bool) -> list[dict[str, Any]]:
         return [shown for _ in classifier.models_]
     parameters = classifier.get_params()
     shared = {name: parameters[name] for name in parameters if name not in FREE}
+    if shared["stop_by"] == "error":  # which checkpoints did not tell at first
+        del shared["stop_by"]
     files = [
         Path(classifier.checkpoint_dir, f"model-{place}.safetensors")
         for place in range(len(classifier.models_))

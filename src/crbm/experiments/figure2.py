@@ -51,9 +51,10 @@ def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
         "figure2": restorations(models, data),
         "filters": filters(models),
         "error_by_epoch": error_by_epoch(rows),
-        "error_by_threshold": error_by_threshold(rows),
         "error_by_steps": error_by_steps(models, data),
     }
+    if any("by_threshold" in row["details"] for row in rows):  # not in old rows
+        figures["error_by_threshold"] = error_by_threshold(rows)
     tag = "-quick" if quick else ""
     paths = []
     for name, figure in figures.items():
@@ -106,7 +107,7 @@ def error_by_threshold(rows: Sequence[Row]) -> Any:
 
     def curve(ax: Any, row: Row) -> None:
         errors = row["details"].get("by_threshold")
-        if errors is None:  # rows of before
+        if errors is None:
             return
         [line] = ax.plot(errors["changed"], errors["all"], label=row["model"])
         figures = row["metrics"]
@@ -133,7 +134,8 @@ def _by_kind(
                 if (row["dataset"], row["model"], row["seed"]) == (kind, model, 0):
                     curve(ax, row)
         ax.set(title=f"{kind} MNIST", **labels)
-        ax.legend(fontsize="small")
+        if ax.has_data():
+            ax.legend(fontsize="small")
     return figure
 
 

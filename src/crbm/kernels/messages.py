@@ -156,6 +156,9 @@ def _together(rows):
 def _furthest(now, before):
     furthest = _ZERO
     for unit in range(now.size):
-        moved = _ONE / _inverse(now[unit]) - _ONE / _inverse(before[unit])
-        furthest = max(furthest, abs(moved))
+        moved = abs(_ONE / _inverse(now[unit]) - _ONE / _inverse(before[unit]))
+        if not moved <= furthest:  # which keeps what is no number
+            furthest = moved
+        if moved != moved:
+            break
     return furthest

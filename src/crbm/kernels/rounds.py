@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -13,17 +14,22 @@ from torch import Tensor
 
 from crbm import kernels
 
+# Of what a coupling can multiply odds by. The loops hold odds for no less than e^-80,
+# so a message that should vanish is at most e^-20 then.
+STRONGEST = math.exp(60)
+
 
 def serve(fields: Sequence[Tensor], couplings: Sequence[Tensor]) -> bool:
     """Whether the loops can exchange messages between such units of several cases."""
-    tensors = (*fields, *couplings)
+    tensors, growth = (*fields, *couplings), couplings[-1]
     return (
         all(field.ndim == 2 for field in fields)
-        and len(fields[0]) * couplings[0].numel() >= kernels.WORTH_CALLING
+        and len(fields[0]) * growth.numel() >= kernels.WORTH_CALLING
         and all(x.dtype == torch.float32 for x in tensors)
         and all(x.device.type == "cpu" for x in tensors)
         and not any(x.requires_grad for x in tensors)
         and kernels.compiled()
+        and float(growth.max()) < STRONGEST
     )
 
 

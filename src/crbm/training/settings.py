@@ -12,6 +12,7 @@ import torch
 
 from crbm.objectives import Objective
 from crbm.training.batches import InMemory, Streamed
+from crbm.training.early_stopping import PredictionError
 from crbm.training.run import Run
 from crbm.types import Cases
 
@@ -56,6 +57,8 @@ def _rule(objective: Objective) -> str:
 
 def _named(thing: Any) -> str:
     """A name that is the same in every process."""
+    if isinstance(thing, PredictionError) and thing.measure != "error":
+        return f"PredictionError by {thing.measure}"
     return getattr(thing, "__qualname__", type(thing).__qualname__)
 
 
