@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
@@ -21,8 +21,30 @@ def whole_number(name: str, value: object, *, at_least: int) -> None:
         raise ValueError(f"`{name}` must be at least {at_least}; got {value}.")
 
 
-def unit_interval(name: str, value: float, *, open_end: bool = False) -> None:
+def number(name: str, value: object) -> float:
+    """The value, once it is a number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(
+            f"`{name}` must be a number; got {type(value).__name__} {value!r}."
+        )
+    return float(value)
+
+
+def positive(name: str, value: object) -> None:
+    """Refuse anything but a number above 0."""
+    if not number(name, value) > 0:
+        raise ValueError(f"`{name}` must be positive; got {value}.")
+
+
+def not_negative(name: str, value: object) -> None:
+    """Refuse anything but a number from 0 on."""
+    if not number(name, value) >= 0:
+        raise ValueError(f"`{name}` must not be negative; got {value}.")
+
+
+def unit_interval(name: str, value: object, *, open_end: bool = False) -> None:
     """Refuse a number outside [0, 1], or [0, 1) with `open_end`."""
+    value = number(name, value)
     if not 0 <= value <= 1 or (open_end and value == 1):
         end = ")" if open_end else "]"
         raise ValueError(f"`{name}` must lie in [0, 1{end}; got {value}.")

@@ -170,3 +170,16 @@ def test_data_sets_by_name_have_parts(tmp_path):
     assert json.loads(report.stdout)["n_cases"] == n_rows
     found = json.loads(run("evaluate", out, "yeast", "--part", "test", "--json").stdout)
     assert found["n_cases"] == 242
+
+
+def test_a_model_too_large_for_memory_is_one_line(folder, tmp_path):
+    settings = (
+        "--labels",
+        "dog",
+        "--out",
+        tmp_path / "m.safetensors",
+        "--model",
+        "crbm",
+    )
+    huge = ("--set", "n_hidden=1000000000000")
+    assert "not enough memory" in told("train", folder / "pets.csv", *settings, *huge)

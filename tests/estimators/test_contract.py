@@ -181,6 +181,20 @@ def test_wrong_labels_are_refused(labels, message):
         (crbm.HashCRBMClassifier(n_estimators=0), "`n_estimators` must be at least 1"),
         (crbm.LogisticClassifier(thresholds="f7"), "`thresholds` must be one of"),
         (crbm.LogisticClassifier(stop_by="f7"), "`stop_by` must be one of 'error'"),
+        (crbm.LogisticClassifier(patience=0), "`patience` must be at least 1; got 0"),
+        (crbm.CRBMClassifier(init_scale=-1.0), "`init_scale` must not be negative"),
+        (
+            crbm.CRBMClassifier(inference_params={"foo": 1}),
+            "`inference_params` has no `foo` here; use `n_steps`",
+        ),
+        (
+            crbm.CRBMClassifier(objective="exact", objective_params={"n_steps": 1}),
+            "`objective_params` has no `n_steps` here; use none",
+        ),
+        (
+            crbm.LogisticClassifier(early_stopping=True, validation_fraction=0.999),
+            "holds out 80 of 80",
+        ),
         (crbm.LogisticClassifier(input_dropout=1.0), r"`input_dropout` must lie in"),
         (
             crbm.LogisticClassifier(validation_fraction=0.0),
@@ -196,10 +210,49 @@ def test_wrong_labels_are_refused(labels, message):
         ),
         (
             crbm.LogisticClassifier(early_stopping=True, validation_fraction=0.001),
-            "of 80 cases leaves 0",
+            "holds out 0 of 80",
         ),
     ],
 )
 def test_wrong_parameters_are_refused_when_fitting(classifier, message):
     with pytest.raises(ValueError, match=message):
         classifier.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "message"),
+    [
+        (
+            crbm.LogisticClassifier(learning_rate="x"),
+            "`learning_rate` must be a number",
+        ),
+        (crbm.LogisticClassifier(l2="x"), "`l2` must be a number; got str 'x'"),
+        (crbm.LogisticClassifier(patience="x"), "`patience` must be a whole number"),
+        (
+            crbm.LogisticClassifier(input_dropout="x"),
+            "`input_dropout` must be a number",
+        ),
+        (
+            crbm.LogisticClassifier(validation_fraction="x"),
+            "`validation_fraction` must be a number",
+        ),
+        (crbm.LogisticClassifier(optimizer="Adam"), "a class of torch.optim"),
+        (crbm.CRBMClassifier(inference_params=[1]), "must be a dictionary"),
+    ],
+)
+def test_parameters_of_other_kinds_are_refused_when_fitting(classifier, message):
+    with pytest.raises(TypeError, match=message):
+        classifier.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("validation", "error", "message"),
+    [
+        ((X[:5], Y[:4]), ValueError, "`X` has 5, `y` has 4"),
+        ((X[:5], Y[:1]), ValueError, "`X` has 5, `y` has 1"),
+        (0.1, TypeError, r"must be a pair \(X, y\).*got float"),
+    ],
+)
+def test_wrong_held_out_cases_are_refused(validation, error, message):
+    with pytest.raises(error, match=message):
+        crbm.LogisticClassifier().fit(X, Y, validation=validation)

@@ -62,9 +62,7 @@ def test_noisy_images_get_the_error_on_changed_pixels(tmp_path):
 
 def test_data_without_the_labels_is_refused(trained, tmp_path):
     (tmp_path / "new.csv").write_text("length,weight,legs,teeth\n1,2,3,4\n")
-    with pytest.raises(
-        ValueError, match="does not have the model's labels, such as `dog`"
-    ):
+    with pytest.raises(ValueError, match="does not have all labels of the model: dog"):
         evaluate.run(trained, str(tmp_path / "new.csv"))
 
 

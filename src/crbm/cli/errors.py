@@ -12,6 +12,10 @@ import typer
 from typer.core import TyperGroup
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, KeyError)
+TOO_LARGE = (
+    "There is not enough memory for this. Make the model smaller, e.g. `n_hidden`, or "
+    "read fewer rows at a time."
+)
 UsageError: Any = typer.BadParameter.__base__  # typer does not export it
 
 
@@ -31,6 +35,11 @@ def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
             raise typer.Exit(130) from error
         except MISTAKES as error:
             say(_told(error) or type(error).__name__)
+            raise typer.Exit(2) from error
+        except (MemoryError, RuntimeError) as error:
+            if not (isinstance(error, MemoryError) or "memory" in str(error)):
+                raise
+            say(TOO_LARGE)
             raise typer.Exit(2) from error
 
     return run

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from torch import Generator
@@ -77,6 +78,9 @@ class CRBMClassifier(UnlimitedClassifier):
         super()._check_parameters()
         checks.one_of("objective", self.objective, OBJECTIVES)
         checks.one_of("inference", self.inference, INFERENCES)
+        for which, functions in (("objective", OBJECTIVES), ("inference", INFERENCES)):
+            name = f"{which}_params"
+            _check_settings(name, getattr(self, name), functions[getattr(self, which)])
 
     def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
         return CRBM(
@@ -92,3 +96,22 @@ class CRBMClassifier(UnlimitedClassifier):
 
     def _infer(self, energy: Energy, cases: Batch) -> Found | Marginals:
         return INFERENCES[self.inference](energy, **(self.inference_params or {}))
+
+
+def _check_settings(name: str, settings: Any, of: Callable[..., Any]) -> None:
+    """Refuse settings that a learning rule or an inference does not have."""
+    if settings is None:
+        return
+    if not isinstance(settings, Mapping):
+        raise TypeError(
+            f"`{name}` must be a dictionary, e.g. {{'n_steps': 10}}; got {settings!r}."
+        )
+    known = [
+        option
+        for option, parameter in signature(of).parameters.items()
+        if isinstance(parameter.default, int | float | str)
+    ]
+    for each in settings:
+        if each not in known:
+            listed = ", ".join(f"`{option}`" for option in known) or "none"
+            raise ValueError(f"`{name}` has no `{each}` here; use {listed}.")

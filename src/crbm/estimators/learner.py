@@ -192,27 +192,37 @@ class Learner(Encoder, ABC):
         checks.one_of("thresholds", self.thresholds, METRICS)
         checks.one_of("stop_by", self.stop_by, MEASURES)
         checks.unit_interval("input_dropout", self.input_dropout, open_end=True)
-        if not 0 < self.validation_fraction < 1:
+        checks.positive("learning_rate", self.learning_rate)
+        checks.not_negative("l2", self.l2)
+        checks.whole_number("patience", self.patience, at_least=1)
+        if not 0 < checks.number("validation_fraction", self.validation_fraction) < 1:
             raise ValueError(
                 "`validation_fraction` must lie between 0 and 1; got "
                 f"{self.validation_fraction}."
+            )
+        if not (self.optimizer is None or callable(self.optimizer)):
+            raise TypeError(
+                "`optimizer` must be a class of torch.optim, e.g. torch.optim.Adam; "
+                f"got {self.optimizer!r}."
             )
 
     def _held_out(
         self, data: Batch, validation: Any, generator: Generator
     ) -> tuple[Batch, Batch | None]:
         if validation is not None:
-            X, Y = validation
+            X, Y = _pair(validation)
             u = dense(to_inputs(self, X, reset=False), data.v.dtype)
-            return data, Batch(u, self._encoded(Y).to(u))
+            v = self._encoded(Y).to(u)
+            checks.same_length(X=u, y=v)
+            return data, Batch(u, v)
         if not self.early_stopping and self.thresholds is None:
             return data, None
         n_held_out = round(self.validation_fraction * data.n_cases)
         if not 0 < n_held_out < data.n_cases:
             raise ValueError(
-                "Early stopping and thresholds need cases to hold out; "
-                f"`validation_fraction`={self.validation_fraction} of {data.n_cases} "
-                f"cases leaves {n_held_out}. Raise it, or pass `validation`."
+                "Early stopping and thresholds need cases to hold out and cases to "
+                f"learn from; `validation_fraction`={self.validation_fraction} holds "
+                f"out {n_held_out} of {data.n_cases}. Change it, or pass `validation`."
             )
         order = torch.randperm(data.n_cases, generator=generator)
         return data.select(order[n_held_out:]), data.select(order[:n_held_out])
@@ -274,6 +284,19 @@ class Learner(Encoder, ABC):
         p = self._marginals(held_out.u, None).numpy().astype(np.float64)
         truth = held_out.v.numpy().astype(np.float64)
         self.thresholds_ = decision.tuned(self.thresholds, truth, p)
+
+
+def _pair(validation: Any) -> tuple[Any, Any]:
+    """Held-out inputs and labels."""
+    try:
+        X, Y = validation
+    except (TypeError, ValueError):
+        raise TypeError(
+            "`validation` must be a pair (X, y) of held-out cases; got "
+            f"{type(validation).__name__}. For a share of the cases use "
+            "`validation_fraction`."
+        ) from None
+    return X, Y
 
 
 def drop_inputs(batch: Batch, generator: Generator | None, *, share: float) -> Batch:

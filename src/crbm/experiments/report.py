@@ -98,14 +98,15 @@ def write(folder: Path) -> list[Path]:
 
 def tables(rows: Sequence[Row]) -> list[Table]:
     """The tables that these rows belong to; runs as they once were have none."""
-    first = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
-    first = table1.as_declared(first)
+    every = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
+    first = table1.as_declared(every)
     second = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
-    found = [_table1(first), _whole_sets(first)] if first else []
+    n_past = len(every) - len(first)
+    found = [_table1(first, n_past), _whole_sets(first)] if first else []
     return [*found, _table2(second)] if second else found
 
 
-def _table1(rows: Sequence[Row]) -> Table:
+def _table1(rows: Sequence[Row], n_past: int) -> Table:
     names, figures = _by_fold(rows, "hamming")
     missing = [name for name in table1.DATASETS if name not in names]
     note = (
@@ -117,6 +118,8 @@ def _table1(rows: Sequence[Row]) -> Table:
     )
     if missing:
         note += f" There are no runs of {', '.join(missing)}."
+    if n_past:
+        note += f" {n_past} rows of settings of the past are left out."
     return Table(
         _title("Table 1: multi-label classification", rows),
         note,

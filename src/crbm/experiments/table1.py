@@ -2,7 +2,7 @@
 
 Ten folds of 80 % training, 10 % validation and 10 % test rows. On each fold every
 model's settings are chosen on the validation rows from the paper's grids, and the
-training of the chosen one ends where their error is lowest.
+training of the chosen one ends where their loss is lowest.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class Model:
     n_members
         Of a committee, see `by_committee`; 0 for a single classifier.
     stop_by
-        What training stops by, and settings are compared by: a few hundred validation
-        rows tell more by log loss.
+        What training in epochs stops by, and its settings are compared by: a few
+        hundred validation rows tell more by log loss. Others are compared by error.
     """
 
     new: Callable[..., Any]
@@ -319,7 +319,7 @@ def with_wrong_sets(rows: Iterable[Row]) -> list[Row]:
 
 
 def choose(model: Model, parts: Parts, schedule: Schedule, seed: int) -> Tuned:
-    """The classifier with the settings that err least on the validation rows."""
+    """The classifier with the settings that do best on the validation rows."""
     settings = grid(model.grid)
     first = {name: values[0] for name, values in model.readout.items()}
     new = partial(model.new, **model.fixed, **first)

@@ -129,7 +129,7 @@ def by_halving(
     schedule: Schedule,
     seed: int,
 ) -> Tuned:
-    """The best settings by successive halving, trained until the error rises.
+    """The best settings by successive halving, trained until the loss rises.
 
     Settings compete with those of the same learning rate, as a larger one is ahead
     after the first epochs whatever it ends with; the winners are then compared.

@@ -64,6 +64,7 @@ class CRBM(EnergyModel):
         checks.whole_number("n_inputs", n_inputs, at_least=0)
         checks.whole_number("n_visible", n_visible, at_least=1)
         checks.whole_number("n_hidden", n_hidden, at_least=0)
+        checks.not_negative("init_scale", init_scale)
         self.n_inputs, self.n_visible, self.n_hidden = n_inputs, n_visible, n_hidden
 
         def weights(*shape: int, scale: float = 0.01) -> nn.Parameter:

@@ -38,8 +38,7 @@ class MaxMargin:
 
     def __post_init__(self) -> None:
         checks.whole_number("n_steps", self.n_steps, at_least=1)
-        if not self.margin > 0:
-            raise ValueError(f"`margin` must be positive; got {self.margin}.")
+        checks.positive("margin", self.margin)
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None

@@ -54,8 +54,8 @@ def run(
     data = for_model(source, classifier, how, usual="test")
     if not data.Y.shape[1]:
         raise ValueError(
-            f"`{source}` does not have the model's labels, such as "
-            f"`{classifier.label_names_[0]}`. Name them with --labels."
+            f"`{source}` does not have all labels of the model: "
+            f"{', '.join(classifier.label_names_[:10])}. Name them with --labels."
         )
     X, Y = single(data.X), dense(data.Y)
     predicted, p = classifier.predict(X), classifier.predict_proba(X)

@@ -47,10 +47,8 @@ class Checkpoint:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.every_seconds is not None and not self.every_seconds >= 0:
-            raise ValueError(
-                f"`every_seconds` must not be negative; got {self.every_seconds}."
-            )
+        if self.every_seconds is not None:
+            checks.not_negative("every_seconds", self.every_seconds)
         if self.every_epochs is not None:
             checks.whole_number("every_epochs", self.every_epochs, at_least=1)
 

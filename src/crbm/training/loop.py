@@ -116,7 +116,7 @@ def fit(
     >>> len(history.epochs)
     3
     """
-    _check(n_epochs, batch_size, learning_rate, l2)
+    _check(n_epochs, batch_size, learning_rate, l2, patience)
     if not ranks.first:
         checkpoint, resume, progress, callback = None, False, False, None
     if isinstance(validation, Batch):
@@ -201,10 +201,16 @@ def run_epoch(
     return run.gap
 
 
-def _check(n_epochs: int, batch_size: int, learning_rate: float, l2: float) -> None:
+def _check(
+    n_epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    l2: float,
+    patience: int | None,
+) -> None:
     checks.whole_number("n_epochs", n_epochs, at_least=0)
     checks.whole_number("batch_size", batch_size, at_least=1)
-    if not learning_rate > 0:
-        raise ValueError(f"`learning_rate` must be positive; got {learning_rate}.")
-    if not l2 >= 0:
-        raise ValueError(f"`l2` must not be negative; got {l2}.")
+    checks.positive("learning_rate", learning_rate)
+    checks.not_negative("l2", l2)
+    if patience is not None:
+        checks.whole_number("patience", patience, at_least=1)
