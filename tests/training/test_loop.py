@@ -122,6 +122,12 @@ def test_an_optimiser_already_built_is_used():
     assert adam.state
 
 
+@pytest.mark.parametrize("optimizer", [torch.optim.LBFGS, torch.optim.SparseAdam])
+def test_an_optimiser_that_cannot_take_gradients_is_refused(optimizer):
+    with pytest.raises(ValueError, match=f"{optimizer.__name__} cannot take steps"):
+        trained(objectives.Perceptron(), optimizer=optimizer)
+
+
 def test_case_weights_count_cases_more_than_once():
     data = copied_patterns(8)
     doubled = Batch(torch.cat([data.u, data.u[:4]]), torch.cat([data.v, data.v[:4]]))

@@ -13,6 +13,7 @@ from crbm.models import EnergyModel
 from crbm.types import Contrast
 
 OptimizerFactory = Callable[..., Optimizer]
+UNSUITED = (torch.optim.LBFGS, torch.optim.SparseAdam)
 
 
 @runtime_checkable
@@ -95,6 +96,11 @@ def descent(
         return PlainDescent(model, learning_rate, l2)
     if not isinstance(optimizer, Optimizer):
         optimizer = optimizer(model.parameters(), lr=learning_rate)
+    if isinstance(optimizer, UNSUITED):
+        raise ValueError(
+            f"{type(optimizer).__name__} cannot take steps along given, dense "
+            "gradients. Use another optimiser, e.g. torch.optim.Adam."
+        )
     return TorchDescent(model, optimizer, l2)
 
 
