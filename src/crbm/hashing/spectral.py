@@ -27,7 +27,7 @@ from crbm.hashing.arrays import Matrix, from_torch
 from crbm.hashing.codes import check_n_bits
 
 # Up to this many inputs the full covariance matrix costs less than an iteration.
-COVARIANCE_LIMIT = 1000
+COVARIANCE_LIMIT = 300
 # Decimals kept of a phase, so that rounding does not decide cases on a threshold.
 DECIMALS = 9
 
