@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import crbm
 from crbm import persistence
+from crbm.hashing import spectral
 from planted import copied_patterns
 
 DATA = copied_patterns(120)
@@ -182,3 +183,15 @@ def test_what_cannot_be_described_is_not_saved(tmp_path):
     fitted.fit(X, Y)
     with pytest.raises(ValueError, match="`optimizer` must be plain data"):
         fitted.save(tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize("weights", [None, np.ones(spectral.COVARIANCE_LIMIT + 2)])
+def test_a_hash_of_many_inputs_is_saved(tmp_path, weights):
+    """Its directions come from an iteration, which finds them in reverse."""
+    n_inputs = spectral.COVARIANCE_LIMIT + 1
+    X = np.random.default_rng(0).normal(size=(n_inputs + 1, n_inputs))
+    Y = np.eye(n_inputs + 1, 3)
+    classifier = crbm.HashCRBMClassifier(n_epochs=1, n_hidden=2, random_state=0)
+    classifier.fit(X, Y, sample_weight=weights).save(tmp_path / "m.safetensors")
+    again = crbm.load(tmp_path / "m.safetensors")
+    assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))

@@ -108,6 +108,8 @@ class SpectralHash(
             )
             X, weight = X[weight > 0], weight[weight > 0]
             self.components_ = _weighted_directions(X, weight, self.n_bits)
+        # an iteration finds them in reverse, and files want them in order
+        self.components_ = np.ascontiguousarray(self.components_)
         projections = X @ self.components_.T
         self.lower_ = projections.min(0)
         self.extent_ = projections.max(0) - self.lower_
