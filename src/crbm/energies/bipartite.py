@@ -11,6 +11,7 @@ from torch import Tensor
 
 from crbm import kernels
 from crbm.energies.base import Energy
+from crbm.kernels import products
 from crbm.types import Evaluated, EvaluatedRows, RowLogits
 
 
@@ -127,5 +128,5 @@ def _affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     if weight.dtype != x.dtype:
         return (x.to(weight.dtype) @ weight).to(x.dtype) + bias
     if x.ndim == 2 and bias.ndim <= 2:
-        return torch.addmm(bias, x, weight)
+        return products.affine(x, weight, bias)
     return x @ weight + bias

@@ -10,6 +10,7 @@ from torch import Generator, Tensor, nn
 
 from crbm import checks
 from crbm.energies import BipartiteEnergy
+from crbm.kernels.products import add_product_, affine
 from crbm.models.base import NEEDS_STATES, EnergyModel, evaluate, small_normal
 from crbm.models.statistics import BipartitePhase, bipartite_phase, table_phase
 from crbm.types import Contrast, EvaluatedRows, Moments, States
@@ -116,15 +117,15 @@ class CRBM(EnergyModel):
         # the closed form of what autograd gives, several times faster.
         positive = self._phase(u, contrast.positive)
         negative = self._phase(u, contrast.negative)
-        into["weight_vh"].addmm_(positive.v.T, positive.partner, alpha=-scale)
-        into["weight_vh"].addmm_(negative.v.T, negative.partner, alpha=scale)
+        for sign, phase in ((-1, positive), (1, negative)):
+            add_product_(into["weight_vh"], phase.v, phase.partner, sign * scale)
         for side, more, less in (
             ("v", negative.mean_v, positive.mean_v),
             ("h", negative.mean_h, positive.mean_h),
         ):
             into[f"bias_{side}"].add_(more.sum(0) - less.sum(0), alpha=scale)
             if f"weight_u{side}" in into and u is not None:
-                into[f"weight_u{side}"].addmm_(u.T, more - less, alpha=scale)
+                add_product_(into[f"weight_u{side}"], u, more - less, scale)
 
     def _phase(self, u: Tensor | None, states: States | Moments) -> BipartitePhase:
         if isinstance(states, Moments):
@@ -147,4 +148,4 @@ def _evaluated(energy: BipartiteEnergy, states: States) -> States:
 
 def _shifted(bias: Tensor, u: Tensor, weight: Tensor | None) -> Tensor:
     """The bias of each case: the same for all where the input is not connected."""
-    return bias.expand(len(u), -1) if weight is None else torch.addmm(bias, u, weight)
+    return bias.expand(len(u), -1) if weight is None else affine(u, weight, bias)

@@ -10,6 +10,7 @@ from torch import Generator, Tensor, nn
 
 from crbm import checks
 from crbm.energies import PairwiseEnergy
+from crbm.kernels.products import add_product_, affine
 from crbm.models.base import EnergyModel, small_normal
 from crbm.models.statistics import Phase, pairwise_phase
 from crbm.types import Contrast, Moments, States
@@ -72,7 +73,7 @@ class CRF(EnergyModel):
     def absorb(self, u: Float[Tensor, "batch inputs"] | None) -> PairwiseEnergy:
         if u is None:
             raise ValueError("A CRF needs inputs `u`; got None.")
-        bias = torch.addmm(self.bias_v, u, self.weight_uv)
+        bias = affine(u, self.weight_uv, self.bias_v)
         return PairwiseEnergy(self.couplings(), bias, driven=True)
 
     def free_energy(
@@ -95,7 +96,8 @@ class CRF(EnergyModel):
         negative, products_negative = _sums(contrast.negative)
         gap = negative - positive
         into["bias_v"].add_(gap.sum(0), alpha=scale)
-        into["weight_uv"].addmm_(u.T, gap, alpha=scale)  # type: ignore[union-attr]
+        assert u is not None
+        add_product_(into["weight_uv"], u, gap, scale)
         products = (products_negative - products_positive).fill_diagonal_(0)
         into["weight_vv"].add_(products, alpha=scale / 2)
 

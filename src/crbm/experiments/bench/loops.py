@@ -13,6 +13,7 @@ from crbm.energies import BipartiteEnergy, PairwiseEnergy
 from crbm.experiments.bench import growth
 from crbm.experiments.bench.timing import interleaved
 from crbm.inference import loopy_bp
+from crbm.kernels import products
 
 ROUNDS, N_CALLS = 15, 50
 NOT_COMPILED = "Numba is not installed, so both are torch: pip install crbm[fast]."
@@ -59,6 +60,13 @@ def _free_energies() -> Callable[[], object]:
     return _often(lambda: kernels.softplus_and_means(logits.clone()))
 
 
+def _mostly_zeros() -> Callable[[], object]:
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(128, 784, generator=generator) < 0.15).float()
+    weight, bias = torch.randn(784, 256, generator=generator), torch.zeros(256)
+    return _often(lambda: products.affine(x, weight, bias))
+
+
 def _beliefs() -> Callable[[], object]:
     generator = torch.Generator().manual_seed(0)
     weight = torch.randn(14, 14, generator=generator).triu(1)
@@ -86,6 +94,7 @@ def _often(work: Callable[[], object]) -> Callable[[], object]:
 WORKS: dict[str, Callable[[], Callable[[], object]]] = {
     f"samples of 128 x 784, {N_CALLS} times": _samples,
     f"softplus and means of 128 x 256, {N_CALLS} times": _free_energies,
+    f"128 x 784, 15 % not zero, times 784 x 256, {N_CALLS} times": _mostly_zeros,
     "loopy BP, 50 rounds, 14 units x 128 cases": _beliefs,
     "loopy BP, 10 rounds, 14 x 128 units x 128 cases": _beliefs_of_two_sides,
     **{

@@ -52,11 +52,12 @@ class Seconds(NamedTuple):
 
 
 class Match(NamedTuple):
-    """What a peer and crbm both do."""
+    """What a peer and crbm both do, on images of which so many pixels are on."""
 
     peer: str
     work: str
     ours: Callable[[dict[str, np.ndarray]], Callable[[], Any]]
+    share_on: float = 0.15
 
 
 def rows(
@@ -71,13 +72,13 @@ def rows(
     pythons
         Interpreters to look for peers in, besides this one.
     """
-    problem, found = _problem(), []
+    found = []
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         for match in MATCHES:
             say(f"{match.peer}: {match.work} ...")
-            row = _row(match, problem, [sys.executable, *pythons])
+            row = _row(match, [sys.executable, *pythons])
             if row is None:
                 say(f"{match.peer} is not installed, so it is left out. {ELSEWHERE}")
             else:
@@ -90,9 +91,8 @@ def rows(
 ELSEWHERE = "Name an interpreter that has it with --peer-python."
 
 
-def _row(
-    match: Match, problem: dict[str, np.ndarray], pythons: Sequence[str]
-) -> dict[str, Any] | None:
+def _row(match: Match, pythons: Sequence[str]) -> dict[str, Any] | None:
+    problem = _problem(match.share_on)
     ours = match.ours(problem)
     for python in pythons:
         with Worker.started(python, match.peer, problem) as worker:
@@ -181,12 +181,12 @@ def _line(process: subprocess.Popen[str], peer: str) -> Any:
     return json.loads(line)
 
 
-def _problem() -> dict[str, np.ndarray]:
+def _problem(share_on: float) -> dict[str, np.ndarray]:
     """Images to learn, and a fully connected CRF of the size of the Yeast data's."""
     rng = np.random.default_rng(0)
     couplings = np.triu(rng.normal(0, 0.3, (N_UNITS, N_UNITS)), 1)
     return {
-        "images": (rng.random((N_IMAGES, N_PIXELS)) < 0.15).astype(np.float32),
+        "images": (rng.random((N_IMAGES, N_PIXELS)) < share_on).astype(np.float32),
         "n_hidden": np.array(N_HIDDEN),
         "batch_size": np.array(BATCH),
         "n_epochs": np.array(N_EPOCHS),
@@ -237,6 +237,12 @@ BELIEFS = f"loopy BP, {N_STEPS} rounds, {N_UNITS} units x {N_CASES} cases"
 MATCHES = (
     Match("bare products", PERSISTENT, _learning(PersistentContrastiveDivergence)),
     Match("scikit-learn", PERSISTENT, _learning(PersistentContrastiveDivergence)),
+    Match(
+        "scikit-learn",
+        f"{PERSISTENT}, half of the pixels on",
+        _learning(PersistentContrastiveDivergence),
+        share_on=0.5,
+    ),
     Match("rbms", PERSISTENT, _learning(PersistentContrastiveDivergence)),
     Match(
         "learnergy", PERSISTENT.replace("PCD", "CD"), _learning(ContrastiveDivergence)
