@@ -93,3 +93,10 @@ def test_inputs_are_needed(name):
     sizes = (3, 4, 2) if name == "CRBM" else (3, 4)
     with pytest.raises(ValueError, match="needs inputs `u`"):
         getattr(crbm, name)(*sizes).absorb(None)
+
+
+def test_outputs_to_start_from_must_fit(model):
+    with pytest.raises(ValueError, match=r"`v` must have 4 columns.*\(5, 3\)"):
+        model.start_biases(torch.zeros(5, 3))
+    with pytest.raises(ValueError, match="`v`"):
+        model.start_biases(torch.full((5, 4), 2.0))

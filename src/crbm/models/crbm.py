@@ -37,6 +37,8 @@ class CRBM(EnergyModel):
     ----------
     .. [1] V. Mnih, H. Larochelle and G. E. Hinton, "Conditional restricted Boltzmann
        machines for structured output prediction", UAI 2011.
+    .. [2] G. E. Hinton, "A practical guide to training restricted Boltzmann machines",
+       University of Toronto, UTML TR 2010-003.
 
     Examples
     --------
@@ -81,6 +83,29 @@ class CRBM(EnergyModel):
         self.weight_uh = weights(n_inputs, n_hidden) if connect_uh else None
         self.bias_v = zeros(n_visible)
         self.bias_h = zeros(n_hidden)
+
+    @torch.no_grad()
+    def start_biases(
+        self, v: Float[Tensor, "cases visible"], *, hidden: float = 0.0
+    ) -> None:
+        """Set the biases to where training starts well, from the outputs to learn.
+
+        Each output starts at the log-odds of being on [2]_, Section 8, where one that
+        always or never is counts as if it had been otherwise once. Every hidden unit
+        starts at the log-odds `hidden`: mostly off, at -2 to -4, they leave to
+        the inputs what these can tell, and specialise on the rest.
+
+        Examples
+        --------
+        >>> model = CRBM(n_inputs=4, n_visible=2, n_hidden=3)
+        >>> model.start_biases(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), hidden=-2.0)
+        >>> model.bias_v.data, model.bias_h.data
+        (tensor([-1.0986,  0.0000]), tensor([-2., -2., -2.]))
+        """
+        self._check_outputs(v, self.bias_v)
+        n_on = v.sum(0)
+        self.bias_v.copy_(torch.log((n_on + 1) / (len(v) - n_on + 1)))
+        self.bias_h.fill_(hidden)
 
     def condition(self, u: Float[Tensor, "batch inputs"]) -> BipartiteEnergy:
         """p(v | u) as an RBM whose biases have absorbed u."""
