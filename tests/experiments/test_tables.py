@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.svm import SVC
+from torch.testing import assert_close
 
 from crbm import datasets
 from crbm.experiments import denoising, figure2, reproduce, table1, table2, tuning
@@ -255,9 +256,10 @@ def test_a_search_over_other_rates_is_another_run(monkeypatch):
 
 def trained(rate, seed, *validation, model="CD-1"):
     row = {"dataset": "occluded", "model": model, "seed": seed}
+    rates = {"learning_rate": rate}
     return {
         **row,
-        "config": {"learning_rate": rate},
+        "config": {**table2.MODELS[model].plain(), "quick": False, **rates},
         "details": {"validation": list(validation)},
     }
 
@@ -267,7 +269,10 @@ def test_the_first_seed_decides_on_the_rate():
     diverged, later = trained(4.0, 0), trained(0.25, 1, 9.0)
     other = trained(1.0, 0, 1.0, model="CD-10")
     baseline = {**fast, "model": "Baseline", "config": {}, "details": {}}
-    rows = [baseline, fast, diverged, other, slow, later]
+    past = trained(0.5, 0, 0.1)
+    del past["config"]["hidden_bias"]
+    gone = {**fast, "model": "a model of the past"}
+    rows = [baseline, past, gone, fast, diverged, other, slow, later]
     assert table2.chosen(rows) == [baseline, other, slow, later]
 
 
@@ -332,6 +337,22 @@ def test_settings_are_chosen_by_what_training_stops_by(stop_by, chosen):
     read = tuning.with_readout(found, tuning.grid({"unsure": [0, 1]}), parts, stop_by)
     assert read.settings == {"learning_rate": chosen, "unsure": chosen}
     assert read.error == found.error
+
+
+def test_models_start_where_they_are_told_to(small_digits):
+    data = denoising.digits("occluded", quick=True)
+
+    def biases(hidden_bias):
+        config = denoising.Config(n_hidden=4, hidden_bias=hidden_bias)
+        model = denoising.new_model(config, torch.Generator(), data.train.v)
+        return model.bias_v, model.bias_h
+
+    v, h = biases(-3.0)
+    assert torch.equal(h, torch.full((4,), -3.0))
+    rates = (data.train.v.sum(0) + 1) / (len(data.train.v) + 2)
+    assert_close(v.sigmoid(), rates)
+    for bias in biases(None):
+        assert not bias.any()
 
 
 def test_a_start_is_trained_by_cd_percloss_and_counts_as_epochs(small_digits):

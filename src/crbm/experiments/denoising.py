@@ -66,6 +66,9 @@ class Config:
         Whether each epoch sees its digits with new noise, not the same again.
     start_epochs
         Epochs of the paper's CD-PercLoss to start from; the best weights are taken.
+    hidden_bias
+        Where hidden units start, pixels starting at how often they are on; None starts
+        all biases at zero. See `CRBM.start_biases`.
     """
 
     model: str = "crbm"
@@ -79,12 +82,15 @@ class Config:
     decay: bool = False
     fresh_noise: bool = False
     start_epochs: int = 0
+    hidden_bias: float | None = None
 
     def plain(self) -> dict[str, Any]:
         """As plain data; without a start where there is none, as rows had none once."""
         fields = asdict(self)
         if not self.start_epochs:
             del fields["start_epochs"]
+        if self.hidden_bias is None:
+            del fields["hidden_bias"]
         return fields
 
 
@@ -126,11 +132,16 @@ def occluded(batch: Batch, generator: Generator | None) -> Batch:
     return batch._replace(u=datasets.occlude(batch.v, generator=generator))
 
 
-def new_model(config: Config, generator: Generator) -> EnergyModel:
-    """A model with random weights."""
+def new_model(
+    config: Config, generator: Generator, clean: Tensor | None = None
+) -> EnergyModel:
+    """A model with random weights, its biases started for clean images, if any."""
     if config.model == "network":
         return Network(N_PIXELS, N_PIXELS, config.n_hidden, generator)
-    return CRBM(N_PIXELS, N_PIXELS, config.n_hidden, generator)
+    model = CRBM(N_PIXELS, N_PIXELS, config.n_hidden, generator)
+    if config.hidden_bias is not None and clean is not None:
+        model.start_biases(clean, hidden=config.hidden_bias)
+    return model
 
 
 def train(
