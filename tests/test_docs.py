@@ -138,6 +138,7 @@ def test_the_headline_is_that_of_the_rows():
 @pytest.mark.parametrize(
     ("page", "suite"),
     [
+        ("speed", "floor"),
         ("speed", "loops"),
         ("speed", "precision"),
         ("scaling", "growth"),
