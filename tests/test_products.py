@@ -1,5 +1,8 @@
 """Products with mostly zeros: sums of rows against whole products, in every kind."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -110,6 +113,36 @@ def test_other_tensors_are_left_to_torch(kind, by_loop):
     with wanted:
         assert torch.equal(products.affine(x, weight, bias), x @ weight)
     assert by_loop == [False]
+
+
+MISFITS = """
+import torch
+from crbm.kernels.products import add_product_, affine
+
+torch.set_num_threads(1)
+x, y = torch.eye(300)[:128].clone(), torch.ones(128, 64)
+calls = [
+    lambda: affine(x, torch.ones(299, 64), torch.zeros(64)),
+    lambda: affine(x, torch.ones(300, 64), torch.zeros(65)),
+    lambda: affine(x, torch.ones(300, 64).double(), torch.zeros(64)),
+    lambda: add_product_(torch.zeros(299, 64), x, y, 1.0),
+    lambda: add_product_(torch.zeros(300, 63), x, y, 1.0),
+    lambda: add_product_(torch.zeros(300, 64), x, torch.ones(127, 64), 1.0),
+]
+for call in calls:
+    try:
+        call()
+    except (RuntimeError, ValueError):
+        print("refused")
+"""
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    # on its own, as the types of tests would refuse them first
+    told = subprocess.run(
+        [sys.executable, "-c", MISFITS], capture_output=True, text=True, timeout=120
+    )
+    assert told.stdout.split() == 6 * ["refused"], told.stderr
 
 
 @pytest.mark.parametrize("of", ["weight", "bias"])

@@ -2,7 +2,8 @@
 
 A pixel or a word that is absent adds nothing, and most of them are: of a binary digit
 an eighth is ink. Which way a product is made depends on the numbers alone, so a run
-repeats bit for bit; the two ways differ by rounding.
+repeats bit for bit; the two ways differ by rounding. The loops do not look whether
+shapes fit: what does not is left to torch, which tells.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def affine(
     tensor([[4.],
             [4.]])
     """
-    if not _mostly_zeros(x, weight, bias):
+    if x.shape[1] != len(weight) or not _mostly_zeros(x, weight, bias):
         return torch.addmm(bias, x, weight)
     total = np.empty((len(x), weight.shape[1]), dtype=np.float32)
     total[:] = bias.detach().numpy()
@@ -60,7 +61,8 @@ def add_product_(
     >>> total.T
     tensor([[1., 1., 1.]])
     """
-    if _mostly_zeros(x, y, total):
+    fitting = len(x) == len(y) and total.shape == (x.shape[1], y.shape[1])
+    if fitting and _mostly_zeros(x, y, total):
         arrays = x.numpy().T, y.numpy(), np.float32(scale), total.numpy()
         _rows().add_products(*arrays)
     else:
@@ -72,7 +74,7 @@ def _mostly_zeros(x: Tensor, *others: Tensor) -> bool:
     if (
         x.numel() * others[0].shape[1] < WORTH_COUNTING
         or not kernels.serve(x)
-        or not all(other.is_contiguous() for other in others)
+        or not all(o.is_contiguous() and o.dtype == x.dtype for o in others)
         or (torch.is_grad_enabled() and any(other.requires_grad for other in others))
     ):
         return False
