@@ -222,6 +222,7 @@ def test_wrong_parameters_are_refused_when_fitting(classifier, message):
 @pytest.mark.parametrize(
     ("classifier", "message"),
     [
+        (crbm.CRBMClassifier(hidden_bias="low"), "`hidden_bias` must be a number; got"),
         (
             crbm.LogisticClassifier(learning_rate="x"),
             "`learning_rate` must be a number",

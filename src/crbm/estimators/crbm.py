@@ -50,6 +50,9 @@ class CRBMClassifier(UnlimitedClassifier):
     n_hidden, init_scale
         Hidden units, through which the labels depend on each other, and the standard
         deviation of their initial couplings.
+    hidden_bias
+        The log-odds that hidden units start at, while labels start at how often they
+        are on; None starts all biases at zero. On many images -2 ends better.
     objective, objective_params
         The learning rule: "perceptron" (CD-PercLoss), "cd", "max_margin", "mean_field"
         (best after one of the others, with `warm_start`) or, with at most 20 labels,
@@ -69,6 +72,7 @@ class CRBMClassifier(UnlimitedClassifier):
 
     n_hidden: int = 128
     init_scale: float = 0.01
+    hidden_bias: float | None = None
     objective: str = "perceptron"
     objective_params: dict[str, Any] | None = None
     inference: str = "mean_field"
@@ -78,6 +82,8 @@ class CRBMClassifier(UnlimitedClassifier):
         super()._check_parameters()
         checks.one_of("objective", self.objective, OBJECTIVES)
         checks.one_of("inference", self.inference, INFERENCES)
+        if self.hidden_bias is not None:
+            checks.number("hidden_bias", self.hidden_bias)
         for which, functions in (("objective", OBJECTIVES), ("inference", INFERENCES)):
             name = f"{which}_params"
             _check_settings(name, getattr(self, name), functions[getattr(self, which)])
@@ -90,6 +96,11 @@ class CRBMClassifier(UnlimitedClassifier):
             generator,
             init_scale=self.init_scale,
         )
+
+    def _start(self, model: EnergyModel, data: Batch) -> None:
+        if self.hidden_bias is not None:
+            assert isinstance(model, CRBM)
+            model.start_biases(data.v, hidden=self.hidden_bias, weight=data.weight)
 
     def _objective(self) -> Objective:
         return OBJECTIVES[self.objective](**(self.objective_params or {}))

@@ -157,7 +157,7 @@ class Learner(Encoder, ABC):
         train, held_out = self._held_out(data, validation, generator)
         self._learn_candidates(train, more=False)
         if fresh:
-            self._start_models(generator, data.v.dtype)
+            self._start_models(generator, train)
         self._train(train, held_out, self.n_epochs, generator, augment, kept=True)
         self._tune_thresholds(held_out)
         return self
@@ -174,7 +174,7 @@ class Learner(Encoder, ABC):
         if first:
             data = self._fit_data(X, y, sample_weight, classes)
             self._generator = to_generator(self.random_state)
-            self._start_models(self._generator, data.v.dtype)
+            self._start_models(self._generator, data)
         else:
             cases = self._cases(to_inputs(self, X, reset=False), self._encoded(y))
             data = self._weighted(cases, sample_weight)
@@ -227,11 +227,19 @@ class Learner(Encoder, ABC):
         order = torch.randperm(data.n_cases, generator=generator)
         return data.select(order[n_held_out:]), data.select(order[:n_held_out])
 
-    def _start_models(self, generator: Generator, dtype: torch.dtype) -> None:
+    def _start_models(self, generator: Generator, data: Batch) -> None:
+        self._make_models(generator, data.v.dtype)
+        for model in self.models_:
+            self._start(model, data)
+
+    def _make_models(self, generator: Generator, dtype: torch.dtype) -> None:
         self.models_ = [
             self._new_model(self._n_inputs, generator).to(dtype)
             for _ in range(self._n_members)
         ]
+
+    def _start(self, model: EnergyModel, data: Batch) -> None:
+        """Prepare a model with random weights for the cases that it will learn."""
 
     def _train(
         self,

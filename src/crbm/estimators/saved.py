@@ -143,7 +143,7 @@ def _restore_models(
 ) -> None:
     dtype = tensors["models.0.bias_v"].dtype
     _check_claims(classifier, tensors)
-    classifier._start_models(torch.Generator(), dtype)
+    classifier._make_models(torch.Generator(), dtype)
     for place, model in enumerate(classifier.models_):
         model.load_state_dict(_below(f"models.{place}.", tensors))
 

@@ -86,7 +86,11 @@ class CRBM(EnergyModel):
 
     @torch.no_grad()
     def start_biases(
-        self, v: Float[Tensor, "cases visible"], *, hidden: float = 0.0
+        self,
+        v: Float[Tensor, "cases visible"],
+        *,
+        hidden: float = 0.0,
+        weight: Float[Tensor, " cases"] | None = None,
     ) -> None:
         """Set the biases to where training starts well, from the outputs to learn.
 
@@ -95,6 +99,15 @@ class CRBM(EnergyModel):
         starts at the log-odds `hidden`: mostly off, at -2 to -4, they leave to
         the inputs what these can tell, and specialise on the rest.
 
+        Parameters
+        ----------
+        v
+            Outputs of all cases; NaN marks a label that is not known.
+        hidden
+            Log-odds of every hidden unit.
+        weight
+            How much each case counts; None counts all alike.
+
         Examples
         --------
         >>> model = CRBM(n_inputs=4, n_visible=2, n_hidden=3)
@@ -102,9 +115,11 @@ class CRBM(EnergyModel):
         >>> model.bias_v.data, model.bias_h.data
         (tensor([-1.0986,  0.0000]), tensor([-2., -2., -2.]))
         """
-        self._check_outputs(v, self.bias_v)
-        n_on = v.sum(0)
-        self.bias_v.copy_(torch.log((n_on + 1) / (len(v) - n_on + 1)))
+        known, on = ~v.isnan(), v.nan_to_num()
+        self._check_outputs(on, self.bias_v)
+        counts = known if weight is None else known * weight[:, None]
+        n_on, n_known = (on * counts).sum(0), counts.sum(0)
+        self.bias_v.copy_(torch.log((n_on + 1) / (n_known - n_on + 1)))
         self.bias_h.fill_(hidden)
 
     def condition(self, u: Float[Tensor, "batch inputs"]) -> BipartiteEnergy:
