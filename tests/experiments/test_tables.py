@@ -211,13 +211,14 @@ def test_outliers_are_cut_off_where_declared(small_labels, monkeypatch):
         assert np.array_equal(part.X, before.X.clip(-1.5, 1.5))
 
 
+@pytest.mark.parametrize("table", ["table1", "table2"])
 @pytest.mark.parametrize("models", [None, [], ["a model of the past"]])
-def test_a_report_without_rows_says_what_to_do(tmp_path, models):
+def test_a_report_without_rows_says_what_to_do(tmp_path, models, table):
     if models is not None:
-        path = tmp_path / "table1.jsonl"
+        path = tmp_path / f"{table}.jsonl"
         path.touch()
         for model in models:
-            cell = Cell("table1", "yeast", model, 0, 0, {"quick": False})
+            cell = Cell(table, "yeast", model, 0, 0, {"quick": False})
             Store(path).add(cell, Outcome({"hamming": 20.0}, {}), seconds=1.0)
     with pytest.raises(ValueError, match="Run `crbm reproduce table1` first"):
         run("report", tmp_path)

@@ -98,15 +98,23 @@ def write(folder: Path) -> list[Path]:
 
 def tables(rows: Sequence[Row]) -> list[Table]:
     """The tables that these rows belong to; runs as they once were have none."""
+    found: list[Table] = []
     every = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
-    first = table1.as_declared(every)
-    second = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
-    n_past = len(every) - len(first)
-    found = [_table1(first, n_past), _whole_sets(first)] if first else []
-    return [*found, _table2(second)] if second else found
+    if first := table1.as_declared(every):
+        found += _table1(first, _past(every, first)), _whole_sets(first)
+    every = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
+    if second := table2.as_declared(every):
+        found.append(_table2(second, _past(every, second)))
+    return found
 
 
-def _table1(rows: Sequence[Row], n_past: int) -> Table:
+def _past(every: Sequence[Row], declared: Sequence[Row]) -> str:
+    """A sentence on the rows that do not count any more, if there are any."""
+    n_past = len(every) - len(declared)
+    return f" {n_past} rows of settings of the past are left out." if n_past else ""
+
+
+def _table1(rows: Sequence[Row], past: str) -> Table:
     names, figures = _by_fold(rows, "hamming")
     missing = [name for name in table1.DATASETS if name not in names]
     note = (
@@ -118,11 +126,9 @@ def _table1(rows: Sequence[Row], n_past: int) -> Table:
     )
     if missing:
         note += f" There are no runs of {', '.join(missing)}."
-    if n_past:
-        note += f" {n_past} rows of settings of the past are left out."
     return Table(
         _title("Table 1: multi-label classification", rows),
-        note,
+        note + past,
         names,
         figures,
         list(_choices(rows)),
@@ -154,7 +160,7 @@ def _by_fold(
     return names, _figures(measured, columns, published.TABLE1, "{:.2f}")
 
 
-def _table2(rows: Sequence[Row]) -> Table:
+def _table2(rows: Sequence[Row], past: str) -> Table:
     columns = [
         Column(kind, metric) for kind in table2.KINDS for metric in ("all", "changed")
     ]
@@ -166,7 +172,7 @@ def _table2(rows: Sequence[Row]) -> Table:
         "the noise changed; mean and standard deviation over seeds, whose number "
         "stands in brackets. Bold: lowest, or "
         "not told from it by a two-sided paired t-test at 95 %, whose p is given, over "
-        "ten parts of the test digits.",
+        "ten parts of the test digits." + past,
         [f"{column.dataset}, {column.metric}" for column in columns],
         _figures(
             _ordered(measured, table2.MODELS), columns, published.TABLE2, "{:.3f}"
