@@ -11,16 +11,18 @@ from torch.testing import assert_close
 import crbm
 from conftest import randomised, seeded
 from crbm import kernels, objectives
+from crbm.kernels import products
 from crbm.training.descent import descent
 from crbm.types import Batch
 
 RATE = 0.5
 # (cases, inputs, outputs, hidden units): bits of the generator itself, and of a stream
-FEW, MANY = (6, 3, 7, 5), (64, 9, 258, 31)
+FEW, MANY, WIDE = (6, 3, 7, 5), (64, 9, 258, 31), (128, 80, 160, 70)
 # how many generators a stream has, for each size, with the loops and without
 WAYS = {"few": (FEW, 0, nullcontext), "torch": (MANY, 1, kernels.left_to_torch)}
 if kernels.compiled():
     WAYS["loops"] = (MANY, 64, nullcontext)
+    WAYS["zeros skipped"] = (WIDE, 64, nullcontext)
 
 
 class Coins:
@@ -132,6 +134,10 @@ def test_an_update_equals_the_plain_one(rule, way):
     model = randomised(crbm.CRBM(n_inputs, n_visible, n_hidden), scale=0.3)
     u = torch.randn(n_cases, n_inputs, generator=seeded(2))
     v = torch.rand(n_cases, n_visible, generator=seeded(3)).round()
+    if way == "zeros skipped":
+        u, v = (x * (torch.rand(x.shape, generator=seeded(4)) < 0.2) for x in (u, v))
+        for x, weight in ((u, model.weight_uv), (v, model.weight_vh)):
+            assert products._mostly_zeros(x, weight.detach())
     before = {
         k: p.detach().double().numpy().copy() for k, p in model.named_parameters()
     }
