@@ -79,11 +79,11 @@ def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> A
 
 def filters(models: Mapping[str, EnergyModel]) -> Any:
     """What the hidden units of each model stand for."""
-    figure = plotting.blank(3.0 * len(models), 3.8)
+    figure = plotting.blank(2.7 * len(models), 3.5)
     axes = figure.subplots(1, len(models), squeeze=False)[0]
     for ax, (name, model) in zip(axes, models.items(), strict=True):
         weights = model.state_dict()["weight_vh"].numpy()
-        plotting.filters(weights, SHAPE, n_filters=49, ax=ax)
+        plotting.filters(weights, SHAPE, n_filters=36, ax=ax)
         ax.set_title(name.replace(", ", ",\n"))
     return figure
 
