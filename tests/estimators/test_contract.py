@@ -182,6 +182,7 @@ def test_wrong_labels_are_refused(labels, message):
         (crbm.LogisticClassifier(thresholds="f7"), "`thresholds` must be one of"),
         (crbm.LogisticClassifier(stop_by="f7"), "`stop_by` must be one of 'error'"),
         (crbm.LogisticClassifier(patience=0), "`patience` must be at least 1; got 0"),
+        (crbm.CRBMClassifier(hidden_bias=np.nan), "`hidden_bias` must be finite; got"),
         (crbm.CRBMClassifier(init_scale=-1.0), "`init_scale` must not be negative"),
         (
             crbm.CRBMClassifier(inference_params={"foo": 1}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
+from math import isfinite
 from typing import Any
 
 from torch import Generator
@@ -82,8 +83,9 @@ class CRBMClassifier(UnlimitedClassifier):
         super()._check_parameters()
         checks.one_of("objective", self.objective, OBJECTIVES)
         checks.one_of("inference", self.inference, INFERENCES)
-        if self.hidden_bias is not None:
-            checks.number("hidden_bias", self.hidden_bias)
+        bias = self.hidden_bias
+        if bias is not None and not isfinite(checks.number("hidden_bias", bias)):
+            raise ValueError(f"`hidden_bias` must be finite; got {bias}.")
         for which, functions in (("objective", OBJECTIVES), ("inference", INFERENCES)):
             name = f"{which}_params"
             _check_settings(name, getattr(self, name), functions[getattr(self, which)])
