@@ -1,6 +1,6 @@
 """Each table of the paper in miniature, from its cells to the report."""
 
-import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from crbm import datasets
 from crbm.experiments import denoising, figure2, reproduce, table1, table2, tuning
 from crbm.experiments.denoising import Digits
-from crbm.experiments.store import Cell, Outcome, Store
+from crbm.experiments.store import Cell, Outcome, Store, key
 from crbm.experiments.tuning import Schedule
 from crbm.types import Batch
 
@@ -53,6 +53,8 @@ def small_digits(monkeypatch):
     for name, config in table2.MODELS.items():
         small = replace(config, n_hidden=min(config.n_hidden, 4), batch_size=20)
         monkeypatch.setitem(table2.MODELS, name, small)
+    for name in table2.START_RATES:
+        monkeypatch.setitem(table2.START_RATES, name, table2.grid_of(name)[0])
 
 
 def run(target, folder, say=lambda text: None):
@@ -65,9 +67,7 @@ def figures(folder):
     for path in sorted(folder.glob("*.jsonl")):
         for row in Store(path):
             del row["seconds"], row["finished"]
-            rows[json.dumps([path.name, row["dataset"], row["model"], row["fold"]])] = (
-                row
-            )
+            rows[key(row)] = row
     return rows
 
 
@@ -85,7 +85,7 @@ class StoppedAfter:
 
 @pytest.mark.parametrize(
     ("target", "fixture", "n_rows"),
-    [("table1", "small_labels", 10), ("table2", "small_digits", 16 + 10)],
+    [("table1", "small_labels", 10), ("table2", "small_digits", 30 + 10)],
 )
 def test_a_table_is_completed_after_an_interruption(
     tmp_path, request, target, fixture, n_rows
@@ -147,10 +147,11 @@ def test_pictures_of_figure_2(tmp_path, small_digits):
         f"{each}-quick.{end}" for each in pictures for end in ("png", "svg")
     } <= names
     assert all(path.stat().st_size > 2000 for path in paths)
-    [lost] = (tmp_path / "models").glob("occluded-cd-percloss-[0-9]*.safetensors")
+    rows = table2.chosen(list(Store(tmp_path / "table2-quick.jsonl")))
+    cell = figure2.cells(rows)["CD-PercLoss"]
+    lost = table2.weights_of(cell, tmp_path / "models")
     before = lost.read_bytes()
     lost.unlink()
-    cell = figure2.cells(list(Store(tmp_path / "table2-quick.jsonl")))["CD-PercLoss"]
     figure2.trained(cell, tmp_path / "models")
     assert lost.read_bytes() == before
 
@@ -236,16 +237,47 @@ def test_support_vectors_are_those_of_scikit_learn():
     assert (found[:, 1] == 1).all()
 
 
-def searched(by_rung):
-    details = {"validation_by_rung": by_rung}
-    return {"dataset": "occluded", "model": "CD-1", "details": details}
+@pytest.fixture
+def errors_by_rate(monkeypatch):
+    """A search of a few epochs that says 2^-2; the validation error is lowest at 2^-5.
+
+    No model is trained: errors follow from the learning rates alone.
+    """
+
+    def search(cell):
+        return Outcome({}, {"learning_rate": 2**-2})
+
+    def restore(cell, *, models):
+        error = abs(math.log2(cell.config.get("learning_rate", 1.0)) + 5)
+        return Outcome({"all": error}, {"validation": [error]})
+
+    monkeypatch.setattr(table2, "search_rates", search)
+    monkeypatch.setattr(table2, "restore", restore)
 
 
-def test_rates_close_to_the_best_are_trained_to_the_end():
-    search = searched({"1.0": [3.0, 2.1], "0.25": [2.5, 2.0], "0.0625": [2.6]})
-    assert table2.close_rates([search]) == {("occluded", "CD-1"): [1.0, 0.25]}
-    search = searched({"1.0": [3.0, 2.3], "0.25": [2.5, 2.0]})
-    assert table2.close_rates([search]) == {("occluded", "CD-1"): [0.25]}
+@pytest.mark.parametrize("model", ["CD-10", next(iter(table2.OURS))])
+def test_the_best_rate_has_won_against_both_beside_it(tmp_path, errors_by_rate, model):
+    stores = [Store(tmp_path / f"{name}.jsonl") for name in table2.STORES]
+    rows = table2.complete(*stores, kinds=["occluded"], models=[model])
+
+    def powers(rows):
+        return [
+            (-math.log2(row["config"]["learning_rate"]), row["seed"])
+            for row in rows
+            if row["model"] == model
+        ]
+
+    assert powers(rows) == [(5, seed) for seed in table2.SEEDS]
+    first = 3 if model in table2.START_RATES else 1
+    tried = [power for power, seed in powers(stores[0]) if seed == 0]
+    assert sorted(tried) == list(range(first, 7))
+
+
+def test_the_ends_of_the_grid_have_one_neighbour():
+    place = "occluded", "CD-1"
+    for rate, beside in ((table2.RATES[0], 2**-1), (table2.RATES[-1], 2**-13)):
+        wider = table2.with_neighbours({place: [rate]}, {place: [rate]})
+        assert sorted(wider[place]) == sorted([rate, beside])
 
 
 def test_a_search_over_other_rates_is_another_run(monkeypatch):

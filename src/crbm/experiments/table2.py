@@ -1,8 +1,8 @@
 """Table 2: restoring corrupted and occluded digits, by the paper's protocol.
 
 The learning rate of each model is chosen on the validation digits: successive halving
-over the paper's grid, then whole trainings with those that are still close to the best;
-the winner is trained from further seeds.
+over the paper's grid, then whole trainings of what it found and of the rates beside the
+best so far, until both have lost to it; the best is trained from further seeds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ BASELINE = "Baseline"
 RATES = tuple(2.0**-power for power in range(15))
 ADAM_RATES = tuple(2.0**-power for power in range(6, 14, 2))
 RUNGS, QUICK_RUNGS = (1, 2, 5), (1, 1)
-CLOSE = 1.1  # times the best error: rates that are trained to the end
 SEEDS = (0, 1, 2)
 QUICK_EPOCHS = 10
 
@@ -66,7 +65,8 @@ OURS = {
         model="network", objective="likelihood", optimizer="adam", **_FRESH
     ),
 }
-FIXED_RATES = dict(zip(OURS, (2**-4, 2**-8), strict=True))
+# Their rates fall to zero, so a few epochs tell nothing of them.
+START_RATES = dict(zip(OURS, (2**-4, 2**-8), strict=True))
 MODELS = {**PAPER, **OURS}
 
 
@@ -81,7 +81,7 @@ def complete(
 ) -> list[Row]:
     """All rows of the table, run where they are missing."""
     models = models or list(MODELS)
-    open_ones = [name for name in models if name not in FIXED_RATES]
+    open_ones = [name for name in models if name not in START_RATES]
     searches = search_cells(kinds, open_ones, quick)
     found = runs.complete(searches, search_rates, rates, **how)
     keep_weights = partial(restore, models=store.path.parent / "models")
@@ -91,23 +91,47 @@ def complete(
         return runs.complete(wanted, keep_weights, store, **how)
 
     first, *others = SEEDS
-    rows = chosen(completed([first], close_rates(found)))
+    tried = {
+        (kind, name): [START_RATES[name]]
+        for kind in kinds
+        for name in models
+        if name in START_RATES
+    }
+    tried |= {_place(row): [row["details"]["learning_rate"]] for row in found}
+    while True:
+        rows = chosen(completed([first], tried))
+        wider = with_neighbours(tried, rates_of(rows))
+        if wider == tried:
+            break
+        tried = wider
     if others and not quick:
         rows += completed(others, rates_of(rows))
     return rows
 
 
-def close_rates(searches: Iterable[Row]) -> Rates:
-    """The learning rates of each search that are worth a whole training."""
-    rates: Rates = {}
-    for row in searches:
-        by_rung = row["details"]["validation_by_rung"]
-        n_rungs = max(len(errors) for errors in by_rung.values())
-        last = {float(r): e[-1] for r, e in by_rung.items() if len(e) == n_rungs}
-        best = min(last.values())
-        place = row["dataset"], row["model"]
-        rates[place] = [rate for rate, error in last.items() if error <= CLOSE * best]
-    return rates
+def with_neighbours(tried: Rates, best: Rates) -> Rates:
+    """The learning rates that were tried, and those of the grid beside the best.
+
+    A search for a few epochs favours rates that learn fast; one that ends lower may lie
+    beside them.
+
+    Examples
+    --------
+    >>> with_neighbours({("occluded", "CD-1"): [0.5]}, {("occluded", "CD-1"): [0.5]})
+    {('occluded', 'CD-1'): [1.0, 0.5, 0.25]}
+    """
+    wider = {}
+    for (kind, name), rates in tried.items():
+        grid = grid_of(name)
+        (place,) = (grid.index(rate) for rate in best[kind, name])
+        beside = grid[max(place - 1, 0) : place + 2]
+        wider[kind, name] = sorted({*rates, *beside}, reverse=True)
+    return wider
+
+
+def grid_of(name: str) -> tuple[float, ...]:
+    """The learning rates that a model may have, from the largest down."""
+    return ADAM_RATES if MODELS[name].optimizer == "adam" else RATES
 
 
 def as_declared(rows: Iterable[Row]) -> list[Row]:
@@ -166,8 +190,7 @@ def search_cells(
     found = []
     for kind in kinds:
         for name in models:
-            rates = ADAM_RATES if MODELS[name].optimizer == "adam" else RATES
-            config = _plain(name, quick, rungs=rungs, rates=rates)
+            config = _plain(name, quick, rungs=rungs, rates=grid_of(name))
             found.append(Cell(SEARCH, kind, name, None, 0, config))
     return found
 
@@ -188,8 +211,7 @@ def cells(
     for seed in seeds:
         for kind in kinds:
             for name in models:
-                fixed = [FIXED_RATES[name]] if name in FIXED_RATES else []
-                for rate in fixed or rates[kind, name]:
+                for rate in rates[kind, name]:
                     config = _plain(name, quick, learning_rate=rate)
                     found.append(Cell(EXPERIMENT, kind, name, None, seed, config))
     return found
