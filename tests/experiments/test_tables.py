@@ -156,6 +156,15 @@ def test_pictures_of_figure_2(tmp_path, small_digits):
     assert lost.read_bytes() == before
 
 
+def test_weights_of_other_settings_are_not_taken_for_those_of_a_run(tmp_path):
+    before = Cell(
+        "table2", "occluded", "CD-1", None, 0, {"quick": False, "learning_rate": 1.0}
+    )
+    after = before._replace(config={**before.config, "hidden_bias": -2.0})
+    paths = {table2.weights_of(cell, tmp_path) for cell in (before, after, before)}
+    assert len(paths) == 2
+
+
 def test_errors_among_changed_pixels_can_be_traded_for_others():
     """By hand: each pixel is changed where that is held for likelier than so much."""
     generator = torch.Generator().manual_seed(0)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ PAPER = {
     "CD-PercLoss": Config(objective="perceptron", n_steps=10, **_START),
     "MLP-256": Config(model="network", objective="likelihood", optimizer="adam"),
 }
-# Ours: the same model, started by the paper's CD-PercLoss, then trained by the
+# Ours: the same model, trained first by the paper's CD-PercLoss, then by the
 # likelihood of its prediction with new noise in each epoch and a rate that falls to
 # zero; beside it the network with such noise from the beginning.
 _FRESH: dict[str, Any] = {
@@ -276,9 +277,9 @@ def restore(cell: Cell, *, models: Path | None = None) -> Outcome:
 
 
 def weights_of(cell: Cell, folder: Path) -> Path:
-    """Where the weights of a run are kept."""
-    rate = cell.config["learning_rate"]
-    name = f"{cell.dataset}-{cell.model}-{rate:g}-{cell.seed}.safetensors"
+    """Where the weights of a run are kept: another place for any other setting."""
+    rate, digest = cell.config["learning_rate"], sha256(cell.key.encode()).hexdigest()
+    name = f"{cell.dataset}-{cell.model}-{rate:g}-{cell.seed}-{digest[:8]}.safetensors"
     return folder / name.lower().replace(" ", "-")
 
 
