@@ -76,9 +76,13 @@ def test_a_whole_last_row_without_newline_survives_the_next_one(tmp_path):
     assert [row["metrics"]["hamming"] for row in Store(path)] == [8.5, 9.5]
 
 
-def test_damage_in_the_middle_is_told_with_its_line(tmp_path):
+@pytest.mark.parametrize("line", ["{broken", "", "5", '{"model": "CD-1"}'])
+def test_a_line_that_is_no_row_is_told_with_its_number(tmp_path, line):
     path = tmp_path / "rows.jsonl"
     add(Store(path), CELL, 8.5)
-    path.write_bytes(b"{broken\n" + path.read_bytes())
-    with pytest.raises(ValueError, match=r"line 1: not a JSON row"):
-        Store(path)
+    rows = path.read_text()
+    for number, content in ((1, f"{line}\n{rows}"), (2, f"{rows}{line}\n")):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=rf"line {number}: not the JSON row of"):
+            Store(path)
+        assert path.read_text() == content

@@ -49,6 +49,10 @@ class Cell(NamedTuple):
         return key(self._asdict())
 
 
+# Of every row: its cell, what was found, and how.
+FIELDS = (*Cell._fields, "metrics", "details", "versions", "seconds", "finished")
+
+
 class Outcome(NamedTuple):
     """What a run found: figures in percent on the test part, and how it got there."""
 
@@ -137,16 +141,18 @@ def key(row: Mapping[str, Any]) -> str:
 
 
 def _read(path: Path) -> Iterator[Row]:
-    """All whole rows; only the last line may be broken, by a crash while writing."""
-    lines = path.read_bytes().splitlines() if path.exists() else []
+    """All rows, without what a crash cut off behind the last newline."""
+    *lines, last = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    if _is_json(last):  # only its newline is missing
+        lines.append(last)
     for number, line in enumerate(lines, 1):
-        row = _parsed(line)
-        if row is not None:
-            yield row
-        elif number < len(lines):
+        row = json.loads(line) if _is_json(line) else None
+        if not isinstance(row, dict) or not row.keys() >= set(FIELDS):
             raise ValueError(
-                f"{path}, line {number}: not a JSON row. Remove that line to go on."
+                f"{path}, line {number}: not the JSON row of a run, whose fields are "
+                f"{', '.join(FIELDS)}. Remove that line to go on."
             )
+        yield row
 
 
 def _mend(file: BinaryIO) -> None:
@@ -156,14 +162,15 @@ def _mend(file: BinaryIO) -> None:
     start = content.rfind(b"\n") + 1
     if start == len(content):
         return
-    if _parsed(content[start:]) is None:
-        file.truncate(start)
-    else:  # only its newline is missing
+    if _is_json(content[start:]):  # only its newline is missing
         file.write(b"\n")
+    else:
+        file.truncate(start)
 
 
-def _parsed(line: bytes) -> Row | None:
+def _is_json(line: bytes) -> bool:
     try:
-        return json.loads(line)
+        json.loads(line)
     except ValueError:
-        return None
+        return False
+    return True
