@@ -15,7 +15,7 @@ import jinja2
 from crbm.experiments import published, summary, table1, table2
 from crbm.experiments.published import Column, Figures
 from crbm.experiments.store import Row, Store
-from crbm.experiments.summary import Summary
+from crbm.experiments.summary import Repeats
 
 PICTURES = {
     "figure2": "Occluded digits restored by each model. White: pixels of the input. "
@@ -31,7 +31,9 @@ PICTURES = {
 class Figure(NamedTuple):
     """A figure as it is shown: measured, its spread, published; all in percent.
 
-    `p_value` is of the comparison with the lowest of the column, empty where none is.
+    `best` of its column, `best_of_paper` among the models of the paper: the lowest, or
+    not told from it. `p_value` is of the comparison with the lowest: that of the paper
+    for its models, of all for the others; empty where there is none.
     """
 
     mean: str
@@ -40,6 +42,14 @@ class Figure(NamedTuple):
     p_value: str
     published: str
     best: bool
+    best_of_paper: bool
+
+
+COMPARED = (
+    "Bold: lowest of all models; †: of the paper's. Both also mark what a two-sided "
+    "paired t-test at 95 % {over}does not tell from that lowest. Its p is given: for "
+    "the paper's models against their lowest, for others against the lowest of all."
+)
 
 
 @dataclass(frozen=True)
@@ -100,10 +110,10 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     """The tables that these rows belong to; runs as they once were have none."""
     found: list[Table] = []
     every = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
-    if first := table1.as_declared(every):
+    if first := _ordered(table1.as_declared(every), table1.MODELS):
         found += _table1(first, _past(every, first)), _whole_sets(first)
     every = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
-    if second := table2.as_declared(every):
+    if second := _ordered(table2.as_declared(every), table2.MODELS):
         found.append(_table2(second, _past(every, second)))
     return found
 
@@ -121,8 +131,7 @@ def _table1(rows: Sequence[Row], past: str) -> Table:
         "Wrong labels on the test rows in percent, mean and standard deviation over "
         "folds, whose number stands in brackets; settings chosen on the validation "
         "rows of each fold, which a refitted model and a committee learn from too. "
-        "Bold: lowest, or not told from it by a two-sided paired "
-        "t-test at 95 %, whose p is given."
+        + COMPARED.format(over="")
     )
     if missing:
         note += f" There are no runs of {', '.join(missing)}."
@@ -154,10 +163,7 @@ def _by_fold(
     present = {row["dataset"] for row in rows}
     names = [name for name in table1.DATASETS if name in present]
     columns = [Column(name, metric) for name in names]
-    measured = _ordered(
-        summary.summarise(rows, columns, summary.by_fold), table1.MODELS
-    )
-    return names, _figures(measured, columns, published.TABLE1, "{:.2f}")
+    return names, _figures(rows, columns, summary.by_fold, published.TABLE1, "{:.2f}")
 
 
 def _table2(rows: Sequence[Row], past: str) -> Table:
@@ -165,18 +171,15 @@ def _table2(rows: Sequence[Row], past: str) -> Table:
         Column(kind, metric) for kind in table2.KINDS for metric in ("all", "changed")
     ]
     rows = table2.chosen(rows)
-    measured = summary.summarise(rows, columns, summary.by_block)
     return Table(
         _title("Table 2: restoring noisy digits", rows),
         "Wrong pixels on the test digits in percent, among all and among those that "
         "the noise changed; mean and standard deviation over seeds, whose number "
-        "stands in brackets. Bold: lowest, or "
-        "not told from it by a two-sided paired t-test at 95 %, whose p is given, over "
-        "ten parts of the test digits." + past,
+        "stands in brackets. "
+        + COMPARED.format(over="over ten parts of the test digits ")
+        + past,
         [f"{column.dataset}, {column.metric}" for column in columns],
-        _figures(
-            _ordered(measured, table2.MODELS), columns, published.TABLE2, "{:.3f}"
-        ),
+        _figures(rows, columns, summary.by_block, published.TABLE2, "{:.3f}"),
         list(_choices(rows)),
         _cost(rows),
     )
@@ -188,34 +191,43 @@ def _title(title: str, rows: Sequence[Row]) -> str:
     return title
 
 
-def _ordered(measured: Summary, models: Iterable[str]) -> Summary:
-    """The models in the order of their table, whichever was run first."""
+def _ordered(rows: Iterable[Row], models: Iterable[str]) -> list[Row]:
+    """The rows in the order of their table, whichever was run first."""
     places = {model: place for place, model in enumerate(models)}
-    order = sorted(measured, key=lambda model: places.get(model, -1))
-    return {model: measured[model] for model in order}
+    return sorted(rows, key=lambda row: places.get(row["model"], -1))
 
 
 def _figures(
-    measured: Summary, columns: Sequence[Column], printed: Figures, form: str
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    repeats: Repeats,
+    printed: Figures,
+    form: str,
 ) -> list[tuple[str, list[Figure | None]]]:
+    """The models of these rows with their figures, in the order of the rows."""
+    measured = summary.summarise(rows, columns, repeats)
+    papers = summary.summarise(
+        [row for row in rows if row["model"] in printed], columns, repeats
+    )
     shown = []
     for model, entries in measured.items():
         figures: list[Figure | None] = []
         for column in columns:
-            entry, paper = entries.get(column), printed.get(model, {}).get(column)
+            entry = entries.get(column)
             if entry is None:
                 figures.append(None)
                 continue
-            spread = form.format(entry.spread) if entry.n_repeats > 1 else ""
-            told = "" if paper is None else form.format(paper)
+            among = papers[model][column] if model in papers else None
+            paper = printed.get(model, {}).get(column)
             figures.append(
                 Figure(
                     form.format(entry.mean),
-                    spread,
+                    form.format(entry.spread) if entry.n_repeats > 1 else "",
                     entry.n_repeats,
-                    _p_value(entry.p_value),
-                    told,
+                    _p_value((among or entry).p_value),
+                    "" if paper is None else form.format(paper),
                     entry.best,
+                    among is not None and among.best,
                 )
             )
         shown.append((model, figures))
