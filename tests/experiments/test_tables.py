@@ -84,21 +84,20 @@ class StoppedAfter:
 
 
 @pytest.mark.parametrize(
-    ("target", "fixture", "n_rows"),
-    [("table1", "small_labels", 10), ("table2", "small_digits", 30 + 10)],
+    ("target", "fixture", "n_least"),
+    [("table1", "small_labels", 10), ("table2", "small_digits", 16 + 10)],
 )
 def test_a_table_is_completed_after_an_interruption(
-    tmp_path, request, target, fixture, n_rows
+    tmp_path, request, target, fixture, n_least
 ):
     request.getfixturevalue(fixture)
     run(target, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         run(target, tmp_path / "parts", say=StoppedAfter(3))
-    assert 0 < len(figures(tmp_path / "parts")) < n_rows
-    run(target, tmp_path / "parts")
-
     whole = figures(tmp_path / "whole")
-    assert len(whole) == n_rows
+    assert len(whole) >= n_least
+    assert 0 < len(figures(tmp_path / "parts")) < len(whole)
+    run(target, tmp_path / "parts")
     assert figures(tmp_path / "parts") == whole
 
 
@@ -265,7 +264,7 @@ def errors_by_rate(monkeypatch):
 
 
 @pytest.mark.parametrize("model", ["CD-10", next(iter(table2.OURS))])
-def test_the_best_rate_has_won_against_both_beside_it(tmp_path, errors_by_rate, model):
+def test_smaller_rates_are_tried_until_the_error_rises(tmp_path, errors_by_rate, model):
     stores = [Store(tmp_path / f"{name}.jsonl") for name in table2.STORES]
     rows = table2.complete(*stores, kinds=["occluded"], models=[model])
 
@@ -277,16 +276,15 @@ def test_the_best_rate_has_won_against_both_beside_it(tmp_path, errors_by_rate, 
         ]
 
     assert powers(rows) == [(5, seed) for seed in table2.SEEDS]
-    first = 3 if model in table2.START_RATES else 1
+    first = 4 if model in table2.START_RATES else 2
     tried = [power for power, seed in powers(stores[0]) if seed == 0]
-    assert sorted(tried) == list(range(first, 7))
+    assert tried == list(range(first, 7))
 
 
-def test_the_ends_of_the_grid_have_one_neighbour():
-    place = "occluded", "CD-1"
-    for rate, beside in ((table2.RATES[0], 2**-1), (table2.RATES[-1], 2**-13)):
-        wider = table2.with_neighbours({place: [rate]}, {place: [rate]})
-        assert sorted(wider[place]) == sorted([rate, beside])
+def test_there_is_nothing_below_the_smallest_rate():
+    rates = {("occluded", "CD-1"): list(table2.RATES[-2:])}
+    best = {("occluded", "CD-1"): [table2.RATES[-1]]}
+    assert table2.with_next(rates, best) == rates
 
 
 def test_a_search_over_other_rates_is_another_run(monkeypatch):

@@ -1,8 +1,8 @@
 """Table 2: restoring corrupted and occluded digits, by the paper's protocol.
 
 The learning rate of each model is chosen on the validation digits: successive halving
-over the paper's grid, then whole trainings of what it found and of the rates beside the
-best so far, until both have lost to it; the best is trained from further seeds.
+over the paper's grid, then whole trainings of what it found and of smaller rates until
+the error rises; the best is trained from further seeds.
 """
 
 from __future__ import annotations
@@ -101,33 +101,32 @@ def complete(
     tried |= {_place(row): [row["details"]["learning_rate"]] for row in found}
     while True:
         rows = chosen(completed([first], tried))
-        wider = with_neighbours(tried, rates_of(rows))
-        if wider == tried:
+        further = with_next(tried, rates_of(rows))
+        if further == tried:
             break
-        tried = wider
+        tried = further
     if others and not quick:
         rows += completed(others, rates_of(rows))
     return rows
 
 
-def with_neighbours(tried: Rates, best: Rates) -> Rates:
-    """The learning rates that were tried, and those of the grid beside the best.
+def with_next(tried: Rates, best: Rates) -> Rates:
+    """The rates that were tried, and the next smaller one where the smallest is best.
 
-    A search for a few epochs favours rates that learn fast; one that ends lower may lie
-    beside them.
+    A search for a few epochs favours rates that learn fast; smaller ones may end lower.
 
     Examples
     --------
-    >>> with_neighbours({("occluded", "CD-1"): [0.5]}, {("occluded", "CD-1"): [0.5]})
-    {('occluded', 'CD-1'): [1.0, 0.5, 0.25]}
+    >>> with_next({("occluded", "CD-1"): [0.5]}, {("occluded", "CD-1"): [0.5]})
+    {('occluded', 'CD-1'): [0.5, 0.25]}
     """
-    wider = {}
+    further = {}
     for (kind, name), rates in tried.items():
         grid = grid_of(name)
-        (place,) = (grid.index(rate) for rate in best[kind, name])
-        beside = grid[max(place - 1, 0) : place + 2]
-        wider[kind, name] = sorted({*rates, *beside}, reverse=True)
-    return wider
+        if best[kind, name] == rates[-1:]:
+            rates = [*rates, *grid[grid.index(rates[-1]) + 1 :][:1]]
+        further[kind, name] = rates
+    return further
 
 
 def grid_of(name: str) -> tuple[float, ...]:
