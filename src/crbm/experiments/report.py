@@ -6,6 +6,7 @@ import base64
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +45,11 @@ class Figure(NamedTuple):
     best: bool
     best_of_paper: bool
 
+    @property
+    def gap(self) -> Decimal:
+        """How much is measured above what is published; zero where nothing is."""
+        return Decimal(self.mean) - Decimal(self.published or self.mean)
+
 
 COMPARED = (
     "Bold: lowest of all models; †: of the paper's. Both also mark what a two-sided "
@@ -76,6 +82,16 @@ class Table:
     rows: Sequence[tuple[str, Sequence[Figure | None]]]
     choices: Sequence[tuple[str, str, str]] = ()
     cost: str = ""
+
+    @property
+    def above(self) -> list[str]:
+        """Which figures are above those of the paper, and by how much."""
+        return [
+            f"{model} on {column} by {figure.gap}"
+            for model, figures in self.rows
+            for column, figure in zip(self.columns, figures, strict=True)
+            if figure and figure.gap > 0
+        ]
 
 
 def write(folder: Path) -> list[Path]:
