@@ -60,7 +60,7 @@ OURS = {
         objective="mean_field",
         start_epochs=16,
         optimizer="momentum",
-        **{**_FRESH, "n_epochs": 24},
+        **{**_START, **_FRESH, "n_epochs": 24},
     ),
     "MLP-256, fresh noise": Config(
         model="network", objective="likelihood", optimizer="adam", **_FRESH
