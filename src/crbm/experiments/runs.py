@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -32,10 +33,14 @@ def complete(
     if missing:
         say(f"{len(cells) - len(missing)} of {len(cells)} runs were there already.")
     workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    done: Iterable[Any] = workers(delayed(timed)(run, cell) for cell in missing)
-    for place, (cell, outcome, seconds) in enumerate(done, 1):
-        row = store.add(cell, outcome, seconds)
-        say(f"{place}/{len(missing)} {named(cell)}: {figures(row)} ({seconds:.0f} s)")
+    with warnings.catch_warnings():
+        # joblib renews a worker that has grown, as one does that keeps data sets
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs")
+        done: Iterable[Any] = workers(delayed(timed)(run, cell) for cell in missing)
+        for place, (cell, outcome, seconds) in enumerate(done, 1):
+            row = store.add(cell, outcome, seconds)
+            told = f"{named(cell)}: {figures(row)} ({seconds:.0f} s)"
+            say(f"{place}/{len(missing)} {told}")
     rows = [store.find(cell) for cell in cells]
     return [row for row in rows if row is not None]
 
