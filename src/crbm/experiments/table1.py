@@ -35,10 +35,12 @@ from crbm.experiments import runs
 from crbm.experiments.committee import by_committee
 from crbm.experiments.store import Cell, Outcome, Row, Store, key
 from crbm.experiments.tuning import (
+    Grid,
     Part,
     Parts,
     Schedule,
     Tuned,
+    Values,
     by_halving,
     by_trying,
     grid,
@@ -59,7 +61,6 @@ QUICK = Schedule(rungs=(1, 2, 10), keep=0.25, patience=3)
 QUICK_FOLDS = 3
 QUICK_MEMBERS = 4
 
-Values = Mapping[str, Sequence[Any]]
 RATES = [2.0**-power for power in (4, 6, 8, 10)]
 HIDDEN = [32, 64, 128, 256]
 # the paper names the size of a batch for Table 2 only
@@ -81,7 +82,8 @@ class Model:
     new
         Makes the classifier.
     grid
-        Values of the parameters that training depends on.
+        Values of the parameters that training depends on; several grids where some
+        go together.
     fixed
         Parameters that are not chosen.
     readout
@@ -99,7 +101,7 @@ class Model:
     """
 
     new: Callable[..., Any]
-    grid: Values
+    grid: Grid
     fixed: Mapping[str, Any] = field(default_factory=dict)
     readout: Values = field(default_factory=dict)
     in_epochs: bool = True
@@ -278,9 +280,13 @@ def _schedule(model: Model, quick: bool) -> Schedule:
     return replace(QUICK if quick else FULL, stop_by=model.stop_by)
 
 
-def thinned(values: Values, quick: bool) -> dict[str, Sequence[Any]]:
+def thinned(values: Grid, quick: bool) -> Grid:
     """The values to choose from; every other one in the quick version."""
-    return {name: each[:: 2 if quick else 1] for name, each in values.items()}
+
+    def thin(each: Values) -> Values:
+        return {name: all_of[:: 2 if quick else 1] for name, all_of in each.items()}
+
+    return thin(values) if isinstance(values, Mapping) else [*map(thin, values)]
 
 
 def members(model: Model, quick: bool) -> int:

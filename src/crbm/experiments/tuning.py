@@ -16,6 +16,8 @@ from crbm.experiments.halving import halving
 from crbm.training.early_stopping import LEAST
 
 Settings = dict[str, Any]
+Values = Mapping[str, Sequence[Any]]
+Grid = Values | Sequence[Values]
 
 
 class Part(NamedTuple):
@@ -109,16 +111,21 @@ class Contender:
         return self.loss
 
 
-def grid(values: Mapping[str, Sequence[Any]]) -> list[Settings]:
-    """All combinations, the first of each value first.
+def grid(values: Grid) -> list[Settings]:
+    """All combinations, the first of each value first; of several grids in turn.
 
     Examples
     --------
     >>> grid({"a": (1, 2), "b": (3,)})
     [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    >>> grid([{"a": (1, 2)}, {"b": (3,)}])
+    [{'a': 1}, {'a': 2}, {'b': 3}]
     """
+    grids = [values] if isinstance(values, Mapping) else values
     return [
-        dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())
+        dict(zip(each, chosen, strict=True))
+        for each in grids
+        for chosen in product(*each.values())
     ]
 
 
