@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from crbm import plotting
-from crbm.experiments import denoising, table2
+from crbm.experiments import curves, denoising, table2
 from crbm.experiments.store import Cell, Row
 from crbm.models import EnergyModel
 
@@ -50,11 +50,11 @@ def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
     figures = {
         "figure2": restorations(models, data),
         "filters": filters(models),
-        "error_by_epoch": error_by_epoch(rows),
+        "error_by_epoch": curves.error_by_epoch(rows),
         "error_by_steps": error_by_steps(models, data),
     }
     if any("by_threshold" in row["details"] for row in rows):  # not in old rows
-        figures["error_by_threshold"] = error_by_threshold(rows)
+        figures["error_by_threshold"] = curves.error_by_threshold(rows)
     tag = "-quick" if quick else ""
     paths = []
     for name, figure in figures.items():
@@ -85,57 +85,6 @@ def filters(models: Mapping[str, EnergyModel]) -> Any:
         weights = model.state_dict()["weight_vh"].numpy()
         plotting.filters(weights, SHAPE, n_filters=36, ax=ax)
         ax.set_title(name.replace(", ", ",\n"))
-    return figure
-
-
-def error_by_epoch(rows: Sequence[Row]) -> Any:
-    """Validation error after each epoch, for each kind of noise."""
-
-    def curve(ax: Any, row: Row) -> None:
-        errors = row["details"].get("validation", [])
-        if errors:
-            ax.plot(range(1, len(errors) + 1), errors, label=row["model"])
-
-    return _by_kind(rows, curve, xlabel="epoch", ylabel="wrong pixels, %")
-
-
-def error_by_threshold(rows: Sequence[Row]) -> Any:
-    """Errors among all pixels against those among changed ones, for each kind of noise.
-
-    Along a curve pixels are changed the sooner the further left; the dot is a half.
-    """
-
-    def curve(ax: Any, row: Row) -> None:
-        errors = row["details"].get("by_threshold")
-        if errors is None:
-            return
-        [line] = ax.plot(errors["changed"], errors["all"], label=row["model"])
-        figures = row["metrics"]
-        ax.plot(figures["changed"], figures["all"], "o", color=line.get_color())
-
-    return _by_kind(
-        rows,
-        curve,
-        xlabel="wrong among changed pixels, %",
-        ylabel="wrong among all pixels, %",
-    )
-
-
-def _by_kind(
-    rows: Sequence[Row], curve: Callable[[Any, Row], None], **labels: str
-) -> Any:
-    """A plot for each kind of noise, with a curve for each model's first seed."""
-    kinds = sorted({row["dataset"] for row in rows})
-    figure = plotting.blank(5.5 * len(kinds), 4.6)
-    axes = figure.subplots(1, len(kinds), squeeze=False)[0]
-    for ax, kind in zip(axes, kinds, strict=True):
-        for model in table2.MODELS:
-            for row in rows:
-                if (row["dataset"], row["model"], row["seed"]) == (kind, model, 0):
-                    curve(ax, row)
-        ax.set(title=f"{kind} MNIST", **labels)
-        if ax.has_data():
-            ax.legend(fontsize="small")
     return figure
 
 
