@@ -34,6 +34,16 @@ def write(figure: Any, path: Path) -> None:
         figure.savefig(path, metadata=metadata)
 
 
+def write_all(figures: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write figures under their names, in each of `ENDINGS`; the files."""
+    paths = []
+    for name, figure in figures.items():
+        for ending in ENDINGS:
+            paths.append(folder / f"{name}{ending}")
+            write(figure, paths[-1])
+    return paths
+
+
 def blank(width: float, height: float) -> Any:
     """An empty figure that needs no screen."""
     try:

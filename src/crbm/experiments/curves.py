@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from crbm import plotting
 from crbm.experiments import table2
 from crbm.experiments.store import Row
+
+
+def draw(rows: Sequence[Row], folder: Path, tag: str = "") -> list[Path]:
+    """Write the curves of the chosen runs as PNG and SVG; the files."""
+    rows = table2.chosen(rows)
+    figures = {}
+    if any("validation" in row["details"] for row in rows):
+        figures[f"error_by_epoch{tag}"] = error_by_epoch(rows)
+    if any("by_threshold" in row["details"] for row in rows):  # not in old rows
+        figures[f"error_by_threshold{tag}"] = error_by_threshold(rows)
+    return plotting.write_all(figures, folder)
 
 
 def error_by_epoch(rows: Sequence[Row]) -> Any:

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from crbm import plotting
-from crbm.experiments import curves, denoising, table2
+from crbm.experiments import denoising, table2
 from crbm.experiments.store import Cell, Row
 from crbm.models import EnergyModel
 
@@ -42,7 +42,7 @@ def trained(cell: Cell, folder: Path) -> EnergyModel:
 
 
 def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
-    """Write all pictures as PNG and SVG; the files."""
+    """Write all pictures of trained models as PNG and SVG; the files."""
     models = {
         name: trained(cell, folder / "models") for name, cell in cells(rows).items()
     }
@@ -50,18 +50,11 @@ def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
     figures = {
         "figure2": restorations(models, data),
         "filters": filters(models),
-        "error_by_epoch": curves.error_by_epoch(rows),
         "error_by_steps": error_by_steps(models, data),
     }
-    if any("by_threshold" in row["details"] for row in rows):  # not in old rows
-        figures["error_by_threshold"] = curves.error_by_threshold(rows)
     tag = "-quick" if quick else ""
-    paths = []
-    for name, figure in figures.items():
-        for ending in plotting.ENDINGS:
-            paths.append(folder / f"{name}{tag}{ending}")
-            plotting.write(figure, paths[-1])
-    return paths
+    named = {f"{name}{tag}": figure for name, figure in figures.items()}
+    return plotting.write_all(named, folder)
 
 
 def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:

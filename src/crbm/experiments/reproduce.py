@@ -9,7 +9,7 @@ from typing import Any
 
 import joblib
 
-from crbm.experiments import figure2, report, table1, table2
+from crbm.experiments import curves, figure2, report, table1, table2
 from crbm.experiments.store import Store
 
 TARGETS = ("table1", "table2", "figure2", "report")
@@ -55,7 +55,20 @@ def run(
             if target == "figure2":
                 rows = table2.chosen(list(store))
                 pictures = figure2.draw(rows, folder, quick=quick)
+    pictures += drawn_from_rows(folder, say)
     return [*report.write(folder), *pictures]
+
+
+def drawn_from_rows(folder: Path, say: Callable[[str], None]) -> list[Path]:
+    """The curves of the rows there are, drawn anew; a base install leaves them out."""
+    paths = []
+    for tag in ("", "-quick"):
+        store = Store(folder / f"{table2.EXPERIMENT}{tag}.jsonl")
+        try:
+            paths += curves.draw(list(store), folder, tag)
+        except ImportError as error:
+            say(f"Without curves: {error}")
+    return paths
 
 
 def _store(folder: Path, name: str, quick: bool) -> Store:
