@@ -56,7 +56,7 @@ QUICK_DATASETS = ("yeast", "scene")
 CUT = {"majorminer": 5.0}
 N_FOLDS = 10
 WRONG_SETS = "wrong sets"
-FULL = Schedule()
+BY_LOG_LOSS, BY_ERROR = Schedule(stop_by="log_loss"), Schedule(stop_by="error")
 QUICK = Schedule(rungs=(1, 2, 10), keep=0.25, patience=3)
 QUICK_FOLDS = 3
 QUICK_MEMBERS = 4
@@ -95,8 +95,8 @@ class Model:
         Whether the chosen settings are fitted again, to the validation rows too.
     n_members
         Of a committee, see `by_committee`; 0 for a single classifier.
-    stop_by
-        What training in epochs stops by, and its settings are compared by: a few
+    schedule
+        How long settings are trained in epochs, and what they are compared by: a few
         hundred validation rows tell more by log loss. Others are compared by error.
     """
 
@@ -107,7 +107,7 @@ class Model:
     in_epochs: bool = True
     refit: bool = False
     n_members: int = 0
-    stop_by: str = "log_loss"
+    schedule: Schedule = BY_LOG_LOSS
 
 
 def _linear(C: float) -> LogisticRegression:
@@ -207,7 +207,7 @@ OURS = {
         {"preprocessing": ["kernel", "standardise"], "learning_rate": [2**-6, 2**-4]},
         {"kernel_features": 2500, "init_scale": 0.3, "radius": None},
         n_members=10,
-        stop_by="error",  # members that are too sure of themselves average out
+        schedule=BY_ERROR,  # members that are too sure of themselves average out
     ),
 }
 MODELS = {**PAPER, **PEERS, **OURS}
@@ -236,13 +236,18 @@ def complete(
 
 
 def cells(names: Sequence[str], models: Sequence[str], quick: bool) -> list[Cell]:
-    """One run for each data set, model and fold."""
+    """One run for each data set, fold and model, one fold after another."""
     return [
-        Cell(EXPERIMENT, name, model, fold, 0, _plain(name, MODELS[model], quick))
+        cell(name, fold, model, MODELS[model], quick)
         for name in names
         for fold in range(QUICK_FOLDS if quick else N_FOLDS)
         for model in models
     ]
+
+
+def cell(name: str, fold: int, title: str, model: Model, quick: bool = False) -> Cell:
+    """The run of a model, under its title, on one fold of a data set."""
+    return Cell(EXPERIMENT, name, title, fold, 0, _plain(name, model, quick))
 
 
 def as_declared(rows: Iterable[Row]) -> list[Row]:
@@ -265,7 +270,7 @@ def _plain(name: str, model: Model, quick: bool) -> dict[str, Any]:
     }
     if model.in_epochs:
         config["schedule"] = asdict(_schedule(model, quick))
-        if model.stop_by == "error":  # of which rows did not tell at first
+        if model.schedule.stop_by == "error":  # of which rows did not tell at first
             del config["schedule"]["stop_by"]
     if model.n_members:
         config["members"] = members(model, quick)
@@ -277,7 +282,8 @@ def _plain(name: str, model: Model, quick: bool) -> dict[str, Any]:
 
 
 def _schedule(model: Model, quick: bool) -> Schedule:
-    return replace(QUICK if quick else FULL, stop_by=model.stop_by)
+    how = model.schedule
+    return replace(QUICK, stop_by=how.stop_by) if quick else how
 
 
 def thinned(values: Grid, quick: bool) -> Grid:
@@ -294,9 +300,12 @@ def members(model: Model, quick: bool) -> int:
     return min(model.n_members, QUICK_MEMBERS) if quick else model.n_members
 
 
-def classify(cell: Cell) -> Outcome:
-    """The test error of one model on one fold, its settings chosen on validation."""
-    parts, model = fold(cell.dataset, cell.fold or 0), MODELS[cell.model]
+def classify(cell: Cell, *, model: Model | None = None) -> Outcome:
+    """The test error of one model on one fold, its settings chosen on validation.
+
+    The model is the one that has the cell's title, unless another is given.
+    """
+    parts, model = fold(cell.dataset, cell.fold or 0), model or MODELS[cell.model]
     quick = cell.config["quick"]
     model = replace(
         model, grid=thinned(model.grid, quick), n_members=members(model, quick)
