@@ -19,13 +19,18 @@ class Target(StrEnum):
     TABLE1 = "table1"
     TABLE2 = "table2"
     FIGURE2 = "figure2"
+    TRIALS = "trials"
     REPORT = "report"
 
 
 @plain_errors
 def reproduce(
     target: Annotated[
-        Target, typer.Argument(help="`report` renders what is there already.")
+        Target,
+        typer.Argument(
+            help="`trials`: what else was tried; "
+            "`report` renders what is there already."
+        ),
     ],
     out: Annotated[
         Path, typer.Option(help="Folder of rows and report; finished runs are kept.")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 
-from crbm.experiments import published, summary, table1, table2
-from crbm.experiments.published import Column, Figures
-from crbm.experiments.store import Row, Store
-from crbm.experiments.summary import Repeats
+from crbm.experiments import figures, published, summary, table1, table2, trials
+from crbm.experiments.figures import Figure, Layout, Shown
+from crbm.experiments.published import Column
+from crbm.experiments.store import Row, Store, key
+from crbm.experiments.trials import Trial
 
 PICTURES = {
     "figure2": "Occluded digits restored by each model. White: pixels of the input. "
@@ -27,28 +26,6 @@ PICTURES = {
     "held for likelier than a threshold; dots: a half. Low and left is good.",
     "error_by_steps": "Test error against the mean-field steps of a prediction.",
 }
-
-
-class Figure(NamedTuple):
-    """A figure as it is shown: measured, its spread, published; all in percent.
-
-    `best` of its column, `best_of_paper` among the models of the paper: the lowest, or
-    not told from it. `p_value` is of the comparison with the lowest: that of the paper
-    for its models, of all for the others; empty where there is none.
-    """
-
-    mean: str
-    spread: str
-    n_repeats: int
-    p_value: str
-    published: str
-    best: bool
-    best_of_paper: bool
-
-    @property
-    def gap(self) -> Decimal:
-        """How much is measured above what is published; zero where nothing is."""
-        return Decimal(self.mean) - Decimal(self.published or self.mean)
 
 
 COMPARED = (
@@ -88,8 +65,8 @@ class Table:
         """Which figures are above those of the paper, and by how much."""
         return [
             f"{model} on {column} by {figure.gap}"
-            for model, figures in self.rows
-            for column, figure in zip(self.columns, figures, strict=True)
+            for model, shown in self.rows
+            for column, figure in zip(self.columns, shown, strict=True)
             if figure and figure.gap > 0
         ]
 
@@ -127,21 +104,27 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     found: list[Table] = []
     every = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
     if first := _ordered(table1.as_declared(every), table1.MODELS):
-        found += _table1(first, _past(every, first)), _whole_sets(first)
+        past = _past(every, first, trials.LABELS)
+        found += _table1(first, past), _whole_sets(first)
+        found += _tried("Table 1", trials.LABELS, first, every, _labels(first))
     every = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
     if second := _ordered(table2.as_declared(every), table2.MODELS):
-        found.append(_table2(second, _past(every, second)))
+        found.append(_table2(second, _past(every, second, trials.DIGITS)))
+        kept = table2.chosen(second)
+        found += _tried("Table 2", trials.DIGITS, kept, every, PIXELS)
     return found
 
 
-def _past(every: Sequence[Row], declared: Sequence[Row]) -> str:
+def _past(every: Sequence[Row], declared: Sequence[Row], tried: Sequence[Trial]) -> str:
     """A sentence on the rows that do not count any more, if there are any."""
-    n_past = len(every) - len(declared)
+    known = {key(row) for row in declared}
+    known |= {cell.key for trial in tried for cell in trial.cells}
+    n_past = sum(key(row) not in known for row in every)
     return f" {n_past} rows of settings of the past are left out." if n_past else ""
 
 
 def _table1(rows: Sequence[Row], past: str) -> Table:
-    names, figures = _by_fold(rows, "hamming")
+    names, shown = _by_fold(rows, "hamming")
     missing = [name for name in table1.DATASETS if name not in names]
     note = (
         "Wrong labels on the test rows in percent, mean and standard deviation over "
@@ -155,37 +138,49 @@ def _table1(rows: Sequence[Row], past: str) -> Table:
         _title("Table 1: multi-label classification", rows),
         note + past,
         names,
-        figures,
+        shown,
         list(_choices(rows)),
         _cost(rows),
     )
 
 
 def _whole_sets(rows: Sequence[Row]) -> Table:
-    names, figures = _by_fold(table1.with_wrong_sets(rows), table1.WRONG_SETS)
+    names, shown = _by_fold(table1.with_wrong_sets(rows), table1.WRONG_SETS)
     return Table(
         _title("Whole label sets, by the runs of Table 1", rows),
         "Test rows of which not all labels are right, in percent; otherwise as above. "
         "The paper has no such table, and settings were chosen by single labels.",
         names,
-        figures,
+        shown,
     )
 
 
-def _by_fold(
-    rows: Sequence[Row], metric: str
-) -> tuple[list[str], list[tuple[str, list[Figure | None]]]]:
+def _by_fold(rows: Sequence[Row], metric: str) -> tuple[list[str], list[Shown]]:
     """The data sets of Table 1, and the figures of each model on them."""
+    layout = _labels(rows, metric)
+    return _headings(layout), figures.of_models(rows, layout, published.TABLE1)
+
+
+def _labels(rows: Sequence[Row], metric: str = "hamming") -> Layout:
     present = {row["dataset"] for row in rows}
-    names = [name for name in table1.DATASETS if name in present]
-    columns = [Column(name, metric) for name in names]
-    return names, _figures(rows, columns, summary.by_fold, published.TABLE1, "{:.2f}")
+    columns = [Column(name, metric) for name in table1.DATASETS if name in present]
+    return Layout(columns, summary.by_fold, "{:.2f}")
+
+
+PIXELS = Layout(
+    [Column(kind, metric) for kind in table2.KINDS for metric in ("all", "changed")],
+    summary.by_block,
+    "{:.3f}",
+)
+
+
+def _headings(layout: Layout) -> list[str]:
+    """Names of the columns: the data set, and what is measured where that differs."""
+    several = len({column.metric for column in layout.columns}) > 1
+    return [", ".join(each) if several else each.dataset for each in layout.columns]
 
 
 def _table2(rows: Sequence[Row], past: str) -> Table:
-    columns = [
-        Column(kind, metric) for kind in table2.KINDS for metric in ("all", "changed")
-    ]
     rows = table2.chosen(rows)
     return Table(
         _title("Table 2: restoring noisy digits", rows),
@@ -194,11 +189,40 @@ def _table2(rows: Sequence[Row], past: str) -> Table:
         "stands in brackets. "
         + COMPARED.format(over="over ten parts of the test digits ")
         + past,
-        [f"{column.dataset}, {column.metric}" for column in columns],
-        _figures(rows, columns, summary.by_block, published.TABLE2, "{:.3f}"),
+        _headings(PIXELS),
+        figures.of_models(rows, PIXELS, published.TABLE2),
         list(_choices(rows)),
         _cost(rows),
     )
+
+
+def _tried(
+    name: str,
+    tried: Iterable[Trial],
+    kept: Sequence[Row],
+    every: Sequence[Row],
+    layout: Layout,
+) -> list[Table]:
+    """The trials of a table that have rows, below the models that they change."""
+    by_key = {key(row): row for row in every}
+    found = [(trial, rows) for trial in tried if (rows := trial.rows(by_key))]
+    shown: list[Shown] = []
+    for base in dict.fromkeys(row["model"] for row in kept):
+        variants = [(trial, rows) for trial, rows in found if trial.base == base]
+        own = [row for row in kept if row["model"] == base]
+        if variants:
+            shown.append((base, figures.beside(own, own, layout)))
+        for trial, rows in variants:
+            shown.append((f"↳ {trial.change}", figures.beside(rows, own, layout)))
+    if not shown:
+        return []
+    note = (
+        f"Models of {name} with something changed, run by `crbm reproduce trials`. "
+        "Figures as there; p compares with the model as the table has it."
+    )
+    title = f"{name}: what else was tried"
+    cost = _cost([row for _, rows in found for row in rows])
+    return [Table(title, note, _headings(layout), shown, cost=cost)]
 
 
 def _title(title: str, rows: Sequence[Row]) -> str:
@@ -211,49 +235,6 @@ def _ordered(rows: Iterable[Row], models: Iterable[str]) -> list[Row]:
     """The rows in the order of their table, whichever was run first."""
     places = {model: place for place, model in enumerate(models)}
     return sorted(rows, key=lambda row: places.get(row["model"], -1))
-
-
-def _figures(
-    rows: Sequence[Row],
-    columns: Sequence[Column],
-    repeats: Repeats,
-    printed: Figures,
-    form: str,
-) -> list[tuple[str, list[Figure | None]]]:
-    """The models of these rows with their figures, in the order of the rows."""
-    measured = summary.summarise(rows, columns, repeats)
-    papers = summary.summarise(
-        [row for row in rows if row["model"] in printed], columns, repeats
-    )
-    shown = []
-    for model, entries in measured.items():
-        figures: list[Figure | None] = []
-        for column in columns:
-            entry = entries.get(column)
-            if entry is None:
-                figures.append(None)
-                continue
-            among = papers[model][column] if model in papers else None
-            paper = printed.get(model, {}).get(column)
-            figures.append(
-                Figure(
-                    form.format(entry.mean),
-                    form.format(entry.spread) if entry.n_repeats > 1 else "",
-                    entry.n_repeats,
-                    _p_value((among or entry).p_value),
-                    "" if paper is None else form.format(paper),
-                    entry.best,
-                    among is not None and among.best,
-                )
-            )
-        shown.append((model, figures))
-    return shown
-
-
-def _p_value(p_value: float | None) -> str:
-    if p_value is None or math.isnan(p_value):
-        return ""
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
 
 
 def _choices(rows: Iterable[Row]) -> Iterable[tuple[str, str, str]]:

@@ -9,10 +9,8 @@ from typing import Any
 
 import joblib
 
-from crbm.experiments import curves, figure2, report, table1, table2
+from crbm.experiments import curves, figure2, report, table1, table2, trials
 from crbm.experiments.store import Store
-
-TARGETS = ("table1", "table2", "figure2", "report")
 
 
 def run(
@@ -29,7 +27,7 @@ def run(
     Parameters
     ----------
     target
-        "table1", "table2", "figure2", or "report" to render only.
+        "table1", "table2", "figure2", "trials", or "report" to render only.
     folder
         Where the rows are; those of finished runs are not run again.
     quick
@@ -41,19 +39,24 @@ def run(
     say
         Told of each finished run.
     """
+    if target == "trials" and quick:
+        raise ValueError("There is no quick version of the trials; omit `--quick`.")
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
-    how: dict[str, Any] = {"quick": quick, "n_jobs": n_jobs, "say": say}
+    how: dict[str, Any] = {"n_jobs": n_jobs, "say": say}
+    digits, rates = (_store(folder, name, quick) for name in table2.STORES)
+    labels = _store(folder, table1.EXPERIMENT, quick)
     pictures: list[Path] = []
     with backend(dask):
         if target == "table1":
-            table1.complete(_store(folder, "table1", quick), **how)
+            table1.complete(labels, quick=quick, **how)
+        elif target == "trials":
+            trials.complete(labels, digits, **how)
         elif target != "report":
             kinds = table2.KINDS if target == "table2" else (figure2.KIND,)
-            store, rates = (_store(folder, name, quick) for name in table2.STORES)
-            table2.complete(store, rates, kinds=kinds, **how)
+            table2.complete(digits, rates, kinds=kinds, quick=quick, **how)
             if target == "figure2":
-                rows = table2.chosen(list(store))
+                rows = table2.chosen(list(digits))
                 pictures = figure2.draw(rows, folder, quick=quick)
     pictures += drawn_from_rows(folder, say)
     return [*report.write(folder), *pictures]

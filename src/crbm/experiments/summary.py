@@ -75,7 +75,7 @@ def summarise(
     summary: Summary = {model: {} for model, _ in groups}
     for column in columns:
         entries = {
-            model: _entry(group, column.metric, repeats)
+            model: entry_of(group, column.metric, repeats)
             for (model, dataset), group in groups.items()
             if dataset == column.dataset
         }
@@ -84,7 +84,8 @@ def summarise(
     return summary
 
 
-def _entry(rows: Sequence[Row], metric: str, repeats: Repeats) -> Entry:
+def entry_of(rows: Sequence[Row], metric: str, repeats: Repeats) -> Entry:
+    """The figure of a model on one data set, not yet compared with others."""
     figures = [row["metrics"][metric] for row in rows]
     spread = stdev(figures) if len(figures) > 1 else 0.0
     compared = repeats(rows, metric) if _has(rows, repeats) else []

@@ -226,13 +226,18 @@ def complete(
 
     A data set whose files are not on this machine is left out, and said to be.
     """
-    names = names or (QUICK_DATASETS if quick else DATASETS)
+    names = present(names or (QUICK_DATASETS if quick else DATASETS), say)
+    wanted = cells(names, models or list(MODELS), quick)
+    return runs.complete(wanted, classify, store, n_jobs=n_jobs, say=say)
+
+
+def present(names: Iterable[str], say: runs.Say) -> list[str]:
+    """The data sets whose files are on this machine; it says which are not."""
     here = {data.name for data in datasets.available() if data.place}
+    names = list(names)
     for name in sorted(set(names) - here):
         say(f"{name}: left out, as its files were not found; see `crbm data list`.")
-    present = [name for name in names if name in here]
-    wanted = cells(present, models or list(MODELS), quick)
-    return runs.complete(wanted, classify, store, n_jobs=n_jobs, say=say)
+    return [name for name in names if name in here]
 
 
 def cells(names: Sequence[str], models: Sequence[str], quick: bool) -> list[Cell]:
