@@ -217,8 +217,8 @@ def _tried(
     if not shown:
         return []
     note = (
-        f"Models of {name} with something changed, run by `crbm reproduce trials`. "
-        "Figures as there; p compares with the model as the table has it."
+        f"Models of {name} with something changed, each below the one that it changes; "
+        "otherwise as there. p compares the two."
     )
     title = f"{name}: what else was tried"
     cost = _cost([row for _, rows in found for row in rows])

@@ -115,7 +115,7 @@ LABELS = (
     ),
     _labels(
         _COMMITTEE,
-        "five members that share the validation rows, 5 bits, 2^-6",
+        "five members on the same validation rows, 5 bits, 2^-6",
         _WITHOUT_MAJORMINER,
         title="HashCRBM, kernel x 5 (ours)",
         grid={"learning_rate": [2**-6], **_WIDTHS},
@@ -124,7 +124,7 @@ LABELS = (
     ),
     _labels(
         _COMMITTEE,
-        "five members that share the validation rows, all label sets, 2^-4",
+        "five members on the same validation rows, all sets, 2^-4",
         _WITHOUT_MAJORMINER,
         title="HashCRBM, kernel x 5, 2^-4 (ours)",
         grid={"learning_rate": [2**-4], **_WIDTHS},
