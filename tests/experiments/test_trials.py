@@ -6,7 +6,7 @@ from scipy import stats
 
 from crbm import datasets
 from crbm.experiments import report, reproduce, table1, table2, trials
-from crbm.experiments.store import Outcome, Store
+from crbm.experiments.store import Outcome, Store, key
 from crbm.experiments.tuning import Schedule
 
 KEPT, CHANGED = [20.1, 19.8, 20.3, 20.0], [20.4, 19.9, 20.2, 20.6]
@@ -73,6 +73,8 @@ def test_a_trial_is_compared_with_the_model_that_it_changes(tmp_path):
         f"p = {p_value:.2g}",
     )
     assert "of the past" not in report.tables(list(store))[0].note
+    [table] = report.tables(trial.rows({key(row): row for row in store}))
+    assert [figure for _, (figure,) in table.rows] == [None, other._replace(p_value="")]
 
 
 def test_trials_have_no_quick_version(tmp_path):

@@ -106,13 +106,12 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     if first := _ordered(table1.as_declared(every), table1.MODELS):
         past = _past(every, first, trials.LABELS)
         found += _table1(first, past), _whole_sets(first)
-        found += _tried("Table 1", trials.LABELS, first, every, _labels(first))
+    found += _tried("Table 1", trials.LABELS, first, every, _labels(every))
     every = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
     if second := _ordered(table2.as_declared(every), table2.MODELS):
         found.append(_table2(second, _past(every, second, trials.DIGITS)))
-        kept = table2.chosen(second)
-        found += _tried("Table 2", trials.DIGITS, kept, every, PIXELS)
-    return found
+    kept = table2.chosen(second)
+    return [*found, *_tried("Table 2", trials.DIGITS, kept, every, PIXELS)]
 
 
 def _past(every: Sequence[Row], declared: Sequence[Row], tried: Sequence[Trial]) -> str:
@@ -206,16 +205,15 @@ def _tried(
     """The trials of a table that have rows, below the models that they change."""
     by_key = {key(row): row for row in every}
     found = [(trial, rows) for trial in tried if (rows := trial.rows(by_key))]
-    shown: list[Shown] = []
-    for base in dict.fromkeys(row["model"] for row in kept):
-        variants = [(trial, rows) for trial, rows in found if trial.base == base]
-        own = [row for row in kept if row["model"] == base]
-        if variants:
-            shown.append((base, figures.beside(own, own, layout)))
-        for trial, rows in variants:
-            shown.append((f"↳ {trial.change}", figures.beside(rows, own, layout)))
-    if not shown:
+    if not found:
         return []
+    shown: list[Shown] = []
+    for base in dict.fromkeys(trial.base for trial, _ in found):
+        own = [row for row in kept if row["model"] == base]
+        shown.append((base, figures.beside(own, own, layout)))
+        for trial, rows in found:
+            if trial.base == base:
+                shown.append((f"↳ {trial.change}", figures.beside(rows, own, layout)))
     note = (
         f"Models of {name} with something changed, each below the one that it changes; "
         "otherwise as there. p compares the two."

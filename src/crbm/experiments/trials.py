@@ -84,10 +84,10 @@ _WIDTHS = {"kernel_gamma": [1.0, 2.0]}
 LABELS = (
     *(
         _labels(base, "chosen by wrong labels", names, schedule=table1.BY_ERROR)
-        for base, names in {
-            **dict.fromkeys(("LogReg", "CRBM + MF", "CRBM + LBP", _HASH), _ALL),
-            "CRF": _WITHOUT_CAL500,
-        }.items()
+        for base, names in (
+            *(("LogReg", _ALL), ("CRF", _WITHOUT_CAL500)),
+            *((base, _ALL) for base in ("CRBM + MF", "CRBM + LBP", _HASH)),
+        )
     ),
     _labels(
         _HASH,
