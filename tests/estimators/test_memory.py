@@ -103,9 +103,10 @@ def test_changes_of_a_private_map_are_not_forgotten(problem, tmp_path):
 
 
 SCRIPT = """
-import resource, sys
+import sys
 import numpy as np
 sys.path.insert(0, {tests!r})
+from crbm.experiments.bench import memory
 from estimators.test_memory import CLASSIFIERS, N_FEATURES, N_LABELS
 
 rng = np.random.default_rng(0)
@@ -114,12 +115,12 @@ classifier = CLASSIFIERS[{name!r}]().fit(X, X[:, :N_LABELS] > 0)
 huge = np.load({path!r}, mmap_mode="r")
 predicted = classifier.predict(huge)
 assert predicted.shape == (len(huge), N_LABELS)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(memory.peak_megabytes())
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="sparse files and ru_maxrss in kB")
+@pytest.mark.skipif(sys.platform != "linux", reason="sparse files and /proc")
 @pytest.mark.parametrize("name", FILES)
 def test_a_million_inputs_from_a_file_stay_under_a_gigabyte(name, tmp_path):
     """The files hold zeros only, which take no room on the disk."""

@@ -1,6 +1,7 @@
 """Benchmarks run end to end in miniature; no timing is asserted."""
 
 import os
+import subprocess
 import sys
 from importlib.util import find_spec
 
@@ -16,6 +17,7 @@ from crbm.experiments.bench import (
     floor,
     growth,
     loops,
+    memory,
     multilabel,
     peers,
     precision,
@@ -171,3 +173,15 @@ def test_rows_become_a_markdown_table_without_their_lists():
         "| --- | --- | --- |",
         "| CD-1 | 1.23 | - |",
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_peak_of_memory_is_not_that_of_the_process_that_asks():
+    kept = np.ones(2**26)  # half a gigabyte, touched
+    here = memory.peak_megabytes()
+    assert kept.nbytes / 2**20 < here
+    script = "from crbm.experiments.bench import memory; print(memory.peak_megabytes())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert 10 < float(done.stdout) < here - 100

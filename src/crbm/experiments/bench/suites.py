@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from crbm.experiments.bench import (
     floor,
     growth,
     loops,
+    memory,
     multilabel,
     peers,
     precision,
@@ -60,7 +60,7 @@ def _large(say: Say) -> list[dict[str, Any]]:
         data = multilabel.split(name)
         classifier = clone(common).set_params(**options)
         row = multilabel.measured(classifier, data)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        peak = memory.peak_megabytes()
         recall = classifier.candidate_recall_
         rows.append({"dataset": name, **row, "recall": recall, "peak_MB": peak})
     return rows
