@@ -103,7 +103,6 @@ LABELS = (
     _labels(
         _COMMITTEE,
         "or a narrower kernel, at 2^-6",
-        ["yeast"],  # on Scene members that leave rows out were clearly against it
         grid=[
             table1.OURS[_COMMITTEE].grid,
             {
