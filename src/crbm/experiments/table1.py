@@ -200,7 +200,8 @@ PEERS = {
     "RBF-SVM": Model(SupportVectors, _VECTORS, in_epochs=False),
 }
 # Ours: kernel inputs where they help, all label sets as candidates, early specialised
-# hidden units, and ten members that leave out another tenth of the rows each.
+# hidden units, and ten members that leave out another tenth of the rows each. The
+# width is that of the kernel.
 WIDE: Values = {
     "preprocessing": ["kernel", "standardise"],
     "learning_rate": [2**-6, 2**-4],
@@ -210,12 +211,12 @@ NARROW: Values = {
     "kernel_gamma": [2.0],
     "learning_rate": [2**-6],
 }
-MEMBERS = {"kernel_features": 2500, "init_scale": 0.3, "radius": None}
+MEMBER = {"kernel_features": 2500, "init_scale": 0.3, "radius": None}
 OURS = {
     "HashCRBM, committee (ours)": Model(
         HashCRBMClassifier,
         [WIDE, NARROW],
-        {**MEMBERS, "n_hidden": 256},
+        {**MEMBER, "n_hidden": 256},
         n_members=10,
         schedule=BY_ERROR,  # members that are too sure of themselves average out
     ),

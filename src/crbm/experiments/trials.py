@@ -100,13 +100,13 @@ LABELS = (
         fixed={"batch_size": 128, "init_scale": 0.05},
     ),
     _labels(_HASH, "batches of 16", fixed={"batch_size": 16}),
-    _labels(_COMMITTEE, "128 hidden units, not 256", fixed=table1.MEMBERS),
+    _labels(_COMMITTEE, "128 hidden units, not 256", fixed=table1.MEMBER),
     _labels(
         _COMMITTEE,
         "128 hidden units, and no narrower kernel to choose",
         _WITHOUT_MAJORMINER,
         grid=table1.WIDE,
-        fixed=table1.MEMBERS,
+        fixed=table1.MEMBER,
     ),
     _labels(
         _COMMITTEE,
