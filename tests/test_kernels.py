@@ -13,7 +13,8 @@ from torch.testing import assert_close
 import crbm
 from conftest import needs_numba
 from crbm import kernels, objectives, sampling, training
-from crbm.types import Batch, RowLogits
+from crbm.kernels import RowLogits
+from crbm.types import Batch, Candidates
 
 EDGES = [0.0, -0.0, 1e-30, 17.0, -17.0, 88.0, -88.0, 200.0, -200.0]
 
@@ -281,7 +282,7 @@ def test_a_model_learns_the_same_from_candidates_either_way():
     ids = torch.randint(300, (300, 50), generator=generator)
     mask = torch.rand(300, 50, generator=generator) < 0.8
     mask[:, 0] = True
-    data = Batch(u, v, candidates=v, mask=mask, ids=ids)
+    data = Batch(u, v, Candidates(v, mask, ids))
 
     def trained():
         generator = torch.Generator().manual_seed(1)

@@ -84,7 +84,7 @@ def finite(name: str, tensor: Tensor) -> None:
         return
     good = torch.isfinite(tensor)
     if not good.all():
-        row, column = _first(~good)
+        row, column = first_place(~good)
         raise ValueError(
             f"`{name}` must be finite; row {row}, column {column} holds "
             f"{tensor.reshape(-1, tensor.shape[-1])[row, column].item()}. "
@@ -100,7 +100,7 @@ def binary(name: str, tensor: Tensor, *, missing: bool = False) -> None:
     if missing:
         good |= tensor.isnan()
     if not good.all():
-        row, column = _first(~good)
+        row, column = first_place(~good)
         value = tensor.reshape(-1, tensor.shape[-1])[row, column].item()
         allowed = "0, 1 or NaN (unknown)" if missing else "0 or 1"
         raise ValueError(
@@ -117,7 +117,7 @@ def _no_number_but_0_and_1(x: Tensor) -> bool:
 def within_unit(name: str, tensor: Tensor) -> None:
     """Refuse outputs that are neither binary nor mean values of binary units."""
     if not ((tensor >= 0) & (tensor <= 1)).all():
-        bad = _first(~((tensor >= 0) & (tensor <= 1)))
+        bad = first_place(~((tensor >= 0) & (tensor <= 1)))
         value = tensor.reshape(-1, tensor.shape[-1])[bad].item()
         raise ValueError(
             f"`{name}` must hold binary values, or means of them in [0, 1]; "
@@ -141,6 +141,7 @@ def one_of(name: str, value: object, choices: Iterable[object]) -> None:
         raise ValueError(f"`{name}` must be one of {listed}; got {value!r}.")
 
 
-def _first(bad: Tensor) -> tuple[int, int]:
+def first_place(bad: Tensor) -> tuple[int, int]:
+    """Row and column of the first true value."""
     flat = bad.reshape(-1, bad.shape[-1]).nonzero()[0]
     return int(flat[0]), int(flat[1])

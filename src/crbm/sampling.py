@@ -110,6 +110,48 @@ def fair_coins(
     return _consume(torch.full_like(like.detach(), 0.5), generator)
 
 
+def categorical(
+    probabilities: Float[Tensor, "*shape values"], generator: Source = None
+) -> Float[Tensor, "*shape values"]:
+    """Independent one-hot samples whose values have the given probabilities.
+
+    A value of probability 0 is never drawn, so clamped units stay where they are.
+
+    Examples
+    --------
+    >>> categorical(torch.tensor([[0.0, 1.0, 0.0]]))
+    tensor([[0., 1., 0.]])
+    """
+    above = probabilities.detach().cumsum(-1)
+    level = uniform(above[..., :1], generator) * above[..., -1:]
+    value = (above <= level).sum(-1, keepdim=True)
+    return torch.zeros_like(above).scatter_(-1, value, 1)
+
+
+def normal(
+    like: Float[Tensor, "*shape"], generator: Source = None
+) -> Float[Tensor, "*shape"]:
+    """Independent samples of the standard normal distribution, shaped as `like`."""
+    if not isinstance(generator, Stream):
+        return torch.empty_like(like).normal_(generator=generator)
+    # Box and Muller: two uniform numbers give the radius and the angle.
+    radius = (-2 * torch.log1p(-uniform(like, generator))).sqrt()
+    return radius * torch.cos(2 * torch.pi * uniform(like, generator))
+
+
+def uniform(
+    like: Float[Tensor, "*shape"], generator: Source = None
+) -> Float[Tensor, "*shape"]:
+    """Independent samples of [0, 1), shaped as `like`."""
+    if not isinstance(generator, Stream):
+        return torch.empty_like(like).uniform_(generator=generator)
+    words = _words(like.numel(), generator).view(torch.int64) >> 11 & (2**53 - 1)
+    # Rounding 53 bits to single precision could give 1; 24 bits cannot.
+    if like.dtype == torch.float32:
+        return (words >> 29).to(like.dtype).mul_(2.0**-24).view(like.shape)
+    return words.to(like.dtype).mul_(2.0**-53).view(like.shape)
+
+
 def _consume(p: Tensor, source: Source) -> Tensor:
     """Turn a tensor of probabilities, ours to overwrite, into samples."""
     if p.device.type != "cpu":

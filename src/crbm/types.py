@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+
+class Candidates(NamedTuple):
+    """The likely outputs V(u) of each case.
+
+    Parameters
+    ----------
+    table
+        Either a set per case, (batch, candidates, visible), or one table of distinct
+        outputs, (rows, visible), that `ids` points into. A table without `ids` is the
+        set of every case: the paper's V.
+    mask
+        True where a candidate is real and not padding; None when all are.
+    ids
+        Rows of the table that are candidates of each case.
+    """
+
+    table: Float[Tensor, "... visible"]
+    mask: Bool[Tensor, "batch candidates"] | None = None
+    ids: Int[Tensor, "batch candidates"] | None = None
+
+    @classmethod
+    def of(cls, candidates: Candidates | Tensor) -> Candidates:
+        """A bare table as candidates."""
+        return cls(candidates) if isinstance(candidates, Tensor) else candidates
+
+    def select(self, cases: Int[Tensor, " chosen"] | slice) -> Candidates:
+        """The candidates of the chosen cases; a shared table stays shared."""
+        table = self.table if self.table.ndim == 2 else _rows(self.table, cases)
+        mask = None if self.mask is None else _rows(self.mask, cases)
+        return Candidates(
+            table, mask, None if self.ids is None else _rows(self.ids, cases)
+        )
 
 
 class Batch(NamedTuple):
@@ -14,26 +47,18 @@ class Batch(NamedTuple):
     Parameters
     ----------
     u
-        Inputs, one row per case; None for a model without inputs.
+        Inputs, one row (or image) per case; None for a model without inputs.
     v
-        Binary outputs, one row per case; NaN marks a label that is not known.
+        Outputs, one row (or image) per case; NaN marks an output that is not known.
     candidates
-        The likely outputs V(u): either a set per case, (batch, candidates, visible),
-        or one table of distinct outputs, (rows, visible), that `ids` points into.
-        A table without `ids` is the set of every case: the paper's V.
-    mask
-        True where a candidate is real and not padding; None when all are.
-    ids
-        Rows of the table that are candidates of each case.
+        The likely outputs V(u): `Candidates`, or a bare tensor of them.
     weight
         How much each case counts; None counts all alike.
     """
 
-    u: Float[Tensor, "batch inputs"] | None
-    v: Float[Tensor, "batch visible"]
-    candidates: Float[Tensor, ...] | None = None
-    mask: Bool[Tensor, "batch candidates"] | None = None
-    ids: Int[Tensor, "batch candidates"] | None = None
+    u: Float[Tensor, "batch ..."] | None
+    v: Float[Tensor, "batch ..."]
+    candidates: Candidates | Float[Tensor, "... visible"] | None = None
     weight: Float[Tensor, " batch"] | None = None
 
     @property
@@ -43,18 +68,12 @@ class Batch(NamedTuple):
 
     def select(self, cases: Int[Tensor, " chosen"] | slice) -> Batch:
         """The chosen cases; a shared table of candidates stays shared."""
-
-        def rows(field: Tensor | None) -> Tensor | None:
-            return None if field is None else _rows(field, cases)
-
-        shared = self.candidates is not None and self.candidates.ndim == 2
+        candidates = self.candidates
         return Batch(
-            rows(self.u),
+            None if self.u is None else _rows(self.u, cases),
             _rows(self.v, cases),
-            self.candidates if shared else rows(self.candidates),
-            rows(self.mask),
-            rows(self.ids),
-            rows(self.weight),
+            None if candidates is None else Candidates.of(candidates).select(cases),
+            None if self.weight is None else _rows(self.weight, cases),
         )
 
 
@@ -116,42 +135,23 @@ class Found(NamedTuple):
     free_energy: Float[Tensor, "*batch"]
 
 
-class RowLogits(NamedTuple):
-    """Log-odds of h for rows of a shared table, in two parts that add up.
-
-    Their sum, one row of hidden units for each case and candidate, is the largest thing
-    in learning from candidates, and never has to be made.
-
-    Parameters
-    ----------
-    by_row
-        What each row of the table contributes.
-    by_case
-        What the input of each case contributes.
-    """
-
-    by_row: Float[Tensor, "rows hidden"]
-    by_case: Float[Tensor, "batch hidden"]
-
-
 class Evaluated(NamedTuple):
-    """States with their free energy and the p(h = 1 | v) that came with it.
+    """States with their free energy.
 
-    These means serve the next Gibbs step and the gradient too, so they travel with the
-    state instead of being computed again. An energy without hidden units leaves them
-    None.
+    `cache` is what the energy computed on the way (the means of the hidden units). It
+    saves the next Gibbs step and the gradient a product; nobody else looks inside.
     """
 
     v: Float[Tensor, "*states visible"]
     free_energy: Float[Tensor, "*states"]
-    hidden_means: Float[Tensor, "*states hidden"] | None = None
+    cache: Tensor | None = None
 
 
 class EvaluatedRows(NamedTuple):
-    """The free energy of rows of a shared table, and the log-odds of h behind it."""
+    """The free energy of rows of a shared table, and the energy's cache."""
 
     free_energy: Float[Tensor, "batch states"]
-    logits: RowLogits | None = None
+    cache: Any = None
 
 
 class Estimate(NamedTuple):
@@ -173,18 +173,14 @@ class States(NamedTuple):
         (batch,) for one state per case, otherwise (batch, states). None is 1.
     ids
         Rows of the table, (batch, states).
-    hidden_means
-        The p(h = 1 | v) of the states where they are known: shape of the states with
-        the hidden units last.
-    row_logits
-        With `ids`, the log-odds of h where they are known.
+    cache
+        What the energy computed when it evaluated the states; see `Evaluated`.
     """
 
     v: Float[Tensor, "... visible"]
     weight: Float[Tensor, batch * states] | None = None
     ids: Int[Tensor, "batch states"] | None = None
-    hidden_means: Float[Tensor, "batch *states hidden"] | None = None
-    row_logits: RowLogits | None = None
+    cache: Any = None
 
     @property
     def n_cases(self) -> int:
@@ -196,11 +192,11 @@ class Contrast(NamedTuple):
     """What an objective names: lower F at `positive`, raise it at `negative`.
 
     The gradient is that of F averaged over `positive` minus that of F averaged over
-    `negative`; every learning rule of the paper has this form. `Moments` can stand for
-    states where F is linear in v and vv, as in a CRF: its gradient, averaged over any
-    distribution, depends on nothing else.
+    `negative`; every objective of the paper has this form. `Moments` replace states
+    where F is linear in v and vv, as in a CRF: its mean gradient depends on nothing
+    else.
 
-    `loss` is the number the rule lowers, one per case: it is for watching, never
+    `loss` is the number the objective lowers, one per case. It is reported, never
     differentiated.
     """
 
@@ -234,7 +230,7 @@ def _rows(field: Tensor, cases: Tensor | slice) -> Tensor:
 
 def _single(state: Tensor | Evaluated) -> States:
     if isinstance(state, Evaluated):
-        return States(state.v, hidden_means=state.hidden_means)
+        return States(state.v, cache=state.cache)
     return States(state)
 
 

@@ -70,7 +70,7 @@ def test_ids_of_no_row_are_refused_before_memory_is_read(wrong):
     ids = torch.zeros(50, 40, dtype=torch.int64)
     ids[7, 3] = wrong
     with torch.no_grad(), pytest.raises(RuntimeError, match="out of bounds"):
-        model.absorb(torch.zeros(50, 3)).evaluate_rows(table, ids)
+        model.condition(torch.zeros(50, 3)).evaluate_rows(table, ids)
 
 
 def test_zero_input_turns_a_crbm_into_its_rbm(v):
@@ -103,12 +103,13 @@ def test_tilting_subtracts_a_linear_term(model, u, v):
 
 
 def test_scaling_to_zero_leaves_independent_units(model, u, v):
-    energy = model.condition(u).expand(3).scaled(0.0)
+    energy = model.condition(u).expand(3).tempered(0.0)
     other = 1 - v
     for i in range(1, model.n_visible):
         assert_close(energy.flip_logits(v, i), energy.flip_logits(other, i))
     assert_close(
-        model.condition(u).scaled(1.0).free_energy(v), model.condition(u).free_energy(v)
+        model.condition(u).tempered(1.0).free_energy(v),
+        model.condition(u).free_energy(v),
     )
 
 

@@ -63,7 +63,7 @@ def candidates_of(classifier, x):
     if not hasattr(classifier, "sets_"):
         return [list(v) for v in itertools.product((0, 1), repeat=6)]
     found = classifier.sets_.candidates(x[None])
-    return found.candidates[0][found.mask[0]].int().tolist()
+    return found.table[0][found.mask[0]].int().tolist()
 
 
 def test_top_sets_and_scores_are_those_of_enumeration(classifier):

@@ -15,6 +15,7 @@ from torch.testing import assert_close
 import crbm
 from crbm.hashing import CandidateSets, SpectralHash, outputs
 from crbm.inference import exact
+from crbm.types import Candidates
 
 
 def problem(n_cases=120, n_inputs=4, n_labels=5, seed=0):
@@ -38,7 +39,7 @@ def oracle_candidates(U, V, queries, n_bits, radius):
 
 
 def as_tuples(found):
-    pairs = zip(found.candidates, found.mask, strict=True)
+    pairs = zip(found.table, found.mask, strict=True)
     return [[tuple(row) for row in v[real].tolist()] for v, real in pairs]
 
 
@@ -68,12 +69,12 @@ def test_the_forms_say_the_same():
     batch = sets.groups(U).select(slice(10, 20)).padded()
     assert_close(batch.mask, mask[10:20, : batch.mask.shape[1]])
     assert_close(batch.ids[batch.mask], ids[10:20][mask[10:20]])
-    assert_close(sets.table_[ids], dense.candidates)
+    assert_close(sets.table_[ids], dense.table)
     assert_close(mask, dense.mask)
     assert_array_equal(ids[mask], ragged.ids)
     assert_array_equal(mask.sum(1), ragged.sizes)
     assert_array_equal(sets.sizes(U), ragged.sizes)
-    assert (dense.candidates.dtype, ids.dtype) == (torch.float32, torch.int64)
+    assert (dense.table.dtype, ids.dtype) == (torch.float32, torch.int64)
 
 
 def test_the_table_is_lexicographic_and_without_repeats():
@@ -91,11 +92,11 @@ def test_without_a_radius_every_output_is_a_candidate():
     n_outputs = len(sets.table_)
     assert_close(ids, torch.arange(n_outputs).repeat(7, 1))
     assert mask.all()
-    assert_close(found.candidates, sets.table_.repeat(7, 1, 1))
+    assert_close(found.table, sets.table_.repeat(7, 1, 1))
     # Views: one row of memory, however many cases.
     assert ids.untyped_storage().nbytes() == 8 * n_outputs
     assert mask.untyped_storage().nbytes() == n_outputs
-    assert found.candidates.data_ptr() == sets.table_.data_ptr()
+    assert found.table.data_ptr() == sets.table_.data_ptr()
     assert_array_equal(sets.ragged(U[:7]).ids, ids.flatten())
     assert_array_equal(sets.sizes(U[:7]), [n_outputs] * 7)
     assert sets.recall(U, V) == 1
@@ -189,8 +190,8 @@ def test_the_sets_feed_exact_inference():
     sets, model = CandidateSets(n_bits=3).fit(U, V), crbm.CRBM(4, 5, 2)
     energy = model.condition(torch.from_numpy(U).float())
     dense, (ids, mask) = sets.candidates(U), sets.ids(U)
-    by_table = exact.marginals(energy, candidates=sets.table_, ids=ids, mask=mask)
-    by_set = exact.marginals(energy, candidates=dense.candidates, mask=dense.mask)
+    by_table = exact.marginals(energy, candidates=Candidates(sets.table_, mask, ids))
+    by_set = exact.marginals(energy, candidates=dense)
     assert_close(by_table.v, by_set.v)
 
 

@@ -10,6 +10,7 @@ import crbm
 import oracles
 from conftest import N_CASES, randomised
 from crbm.inference import enumeration, exact
+from crbm.types import Candidates
 
 
 def per_case(function, model, u, known=None):
@@ -107,8 +108,8 @@ def test_masked_candidates_do_not_count(model, u):
     table = torch.tensor(oracles.bits(model.n_visible)).double()
     chosen = torch.tensor([[3, 5, 9], [1, 0, 4], [8, 2, 7]])
     mask = torch.tensor([[True, True, True], [True, True, False], [True, False, False]])
-    by_ids = exact.marginals(energy, candidates=table, mask=mask, ids=chosen).v
-    dense = exact.marginals(energy, candidates=table[chosen], mask=mask).v
+    by_ids = exact.marginals(energy, candidates=Candidates(table, mask, chosen)).v
+    dense = exact.marginals(energy, candidates=Candidates(table[chosen], mask)).v
     assert_close(by_ids, dense)
     for case in range(N_CASES):
         states = [table[i].tolist() for i in chosen[case, : mask[case].sum()]]
@@ -159,7 +160,9 @@ def test_a_case_without_candidates_is_refused():
     energy = crbm.RBM(2, 2).condition().expand(2)
     candidates = torch.zeros(2, 1, 2)
     with pytest.raises(ValueError, match="case 1 has none"):
-        exact.mode(energy, candidates=candidates, mask=torch.tensor([[True], [False]]))
+        exact.mode(
+            energy, candidates=Candidates(candidates, torch.tensor([[True], [False]]))
+        )
     clash = energy.clamp(torch.tensor([[1.0, torch.nan]] * 2))
     with pytest.raises(ValueError, match="case 0 has none"):
         exact.marginals(clash, candidates=candidates)

@@ -92,7 +92,7 @@ def test_free_energy_must_be_defined():
 def test_inputs_are_needed(name):
     sizes = (3, 4, 2) if name == "CRBM" else (3, 4)
     with pytest.raises(ValueError, match="needs inputs `u`"):
-        getattr(crbm, name)(*sizes).absorb(None)
+        getattr(crbm, name)(*sizes).condition(None)
 
 
 def test_outputs_to_start_from_must_fit(model):

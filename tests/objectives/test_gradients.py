@@ -10,7 +10,7 @@ import oracles
 from conftest import MODELS, N_CASES, randomised
 from crbm import objectives
 from crbm.inference import exact, loopy_bp, mean_field
-from crbm.types import Batch
+from crbm.types import Batch, Candidates
 
 LOOSE = {"rtol": 1e-6, "atol": 1e-8}  # central differences of step 1e-5
 
@@ -45,7 +45,11 @@ def test_candidates_that_are_everything_give_the_exact_gradient(model, u, v, for
         "shared": Batch(u, v, everything),
         "private": Batch(u, v, everything.expand(N_CASES, -1, -1)),
         "by ids": Batch(
-            u, v, everything, ids=torch.arange(len(everything)).repeat(N_CASES, 1)
+            u,
+            v,
+            Candidates(
+                everything, ids=torch.arange(len(everything)).repeat(N_CASES, 1)
+            ),
         ),
     }[form]
     contrast = named(model, objectives.CandidateLikelihood(), batch)
@@ -76,7 +80,7 @@ def test_candidate_likelihood_with_masks_and_missing_labels(model, u, missing):
     if missing:
         v[0, 1:3] = torch.nan
         v[2] = torch.nan
-    batch = Batch(u, v, table, mask, ids)
+    batch = Batch(u, v, Candidates(table, mask, ids))
     contrast = named(model, objectives.CandidateLikelihood(), batch)
     rows = [table[i[m]].tolist() for i, m in zip(ids, mask, strict=True)]
     expected = oracles.finite_difference(

@@ -143,7 +143,7 @@ def test_an_update_equals_the_plain_one(rule, way):
     }
 
     with torch.no_grad(), switched():
-        contrast = rule(model.absorb(u), Batch(u, v), seeded(5))
+        contrast = rule(model.condition(u), Batch(u, v), seeded(5))
         descent(model, None, RATE, 0.0)(u, contrast, 1 / n_cases)
 
     plain_u, plain_v = u.double().numpy(), v.double().numpy()
@@ -179,8 +179,8 @@ def test_a_bf16_chain_is_that_of_rounded_couplings(single):
     coarse, full = (
         objectives.ContrastiveDivergence(3, precision=name) for name in ("bf16", "full")
     )
-    found = coarse(model.absorb(batch.u), batch, seeded(5))
-    expected = full(rounded(model).absorb(batch.u), batch, seeded(5))
+    found = coarse(model.condition(batch.u), batch, seeded(5))
+    expected = full(rounded(model).condition(batch.u), batch, seeded(5))
     assert torch.equal(found.negative.v, expected.negative.v)
 
 
@@ -190,9 +190,9 @@ def test_a_bf16_chain_is_that_of_rounded_couplings(single):
 )
 def test_a_bf16_chain_leaves_free_energies_and_gradients_full(rule, single):
     model, batch = single
-    found = rule(3, precision="bf16")(model.absorb(batch.u), batch, seeded(5))
-    states = model.absorb(batch.u).evaluate(found.negative.v)
-    assert torch.equal(found.negative.hidden_means, states.hidden_means)
+    found = rule(3, precision="bf16")(model.condition(batch.u), batch, seeded(5))
+    states = model.condition(batch.u).evaluate(found.negative.v)
+    assert torch.equal(found.negative.cache, states.cache)
     gap = model.free_energy(batch.v, batch.u) - states.free_energy
     assert_close(found.loss, gap)
 

@@ -47,7 +47,7 @@ def test_carried_means_belong_to_the_named_states(u, v):
     for objective in (objectives.ContrastiveDivergence(3), objectives.Perceptron(6)):
         contrast = objective(energy, Batch(u, v), seeded())
         for states in (contrast.positive, contrast.negative):
-            assert_close(states.hidden_means, energy.hidden_logits(states.v).sigmoid())
+            assert_close(states.cache, energy.hidden_logits(states.v).sigmoid())
 
 
 def test_max_margin_searches_for_wrong_outputs(model, u, v):

@@ -107,7 +107,7 @@ def test_a_stream_is_read_in_its_own_order():
     model = crbm.CRBM(3, 2, 4, seeded(2))
     for start in [0, 4, 8] * 3:
         batch = data.select(slice(start, start + 4))
-        slopes = model.gradients(batch.u, rule(model.absorb(batch.u), batch))
+        slopes = model.gradients(batch.u, rule(model.condition(batch.u), batch))
         for name, weight in model.named_parameters():
             weight.data -= 2**-2 / batch.n_cases * slopes[name]
     assert_close(streamed[0], dict(model.named_parameters()))

@@ -2,7 +2,19 @@
 
 from crbm.energies.base import Energy
 from crbm.energies.bipartite import BipartiteEnergy
+from crbm.energies.couplings import Conv2d, Coupling, Dense
 from crbm.energies.functional import FunctionalEnergy
+from crbm.energies.kinds import is_bipartite, is_pairwise
 from crbm.energies.pairwise import PairwiseEnergy
 
-__all__ = ["BipartiteEnergy", "Energy", "FunctionalEnergy", "PairwiseEnergy"]
+__all__ = [
+    "BipartiteEnergy",
+    "Conv2d",
+    "Coupling",
+    "Dense",
+    "Energy",
+    "FunctionalEnergy",
+    "PairwiseEnergy",
+    "is_bipartite",
+    "is_pairwise",
+]

@@ -1,75 +1,143 @@
-"""What inference may ask of an energy."""
+"""What inference and training may ask of an energy."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from crbm import checks, sampling
-from crbm.types import Evaluated, EvaluatedRows
+from crbm import checks
+from crbm.types import Contrast, Evaluated, EvaluatedRows, Moments, States
+from crbm.units import BERNOULLI, Units
 
 Kind = TypeVar("Kind", bound="Energy")
+
+NEEDS_STATES = (
+    "{energy} needs states for its gradient, but the objective names moments, which "
+    "serve only a CRF. Use an objective that names states, e.g. ContrastiveDivergence."
+)
+
+
+class FieldGradient(NamedTuple):
+    """A tensor that F depends on, and the gradient of a contrast with respect to it."""
+
+    field: Tensor
+    gradient: Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
 class Energy(ABC):
-    """A distribution p(v) proportional to exp(-F(v)): u is already absorbed.
+    """A distribution p(v) proportional to exp(-F(v)), with u already absorbed.
 
-    Known outputs are absorbed the same way: `clamp` returns an energy whose log-odds
-    are infinite at the known units, so inference never learns that clamps exist.
+    Known outputs are absorbed the same way: `clamp` returns an energy whose known units
+    keep their value, so that inference need not treat them specially.
 
     Parameters
     ----------
     known
-        0 or 1 where an output is known, NaN where it is free; None when all are free.
-    driven
+        The value of an output where it is known, NaN where it is free; None when all
+        are free.
+    has_visible_input
         Whether the visible biases depend on an input: where a search starts.
     """
 
     known: Float[Tensor, "... visible"] | None = None
-    driven: bool = False
+    has_visible_input: bool = False
+
+    BATCHED: ClassVar[tuple[str, ...]] = ("known",)
 
     @property
     @abstractmethod
     def n_visible(self) -> int:
         """The number of outputs."""
 
-    @property
-    @abstractmethod
-    def batch_shape(self) -> tuple[int, ...]:
-        """(batch,) after conditioning on inputs, () without any."""
-
     @abstractmethod
     def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
         """F(v) for states whose leading dimensions broadcast with the batch."""
 
     @abstractmethod
-    def lifted(self) -> Energy:
-        """The same energies with room for several states per case in dimension -2."""
-
-    @abstractmethod
-    def expand(self, n_cases: int) -> Energy:
-        """An unbatched energy repeated for `n_cases` cases; a batched one as it is."""
-
-    @abstractmethod
-    def scaled(self, beta: float) -> Energy:
+    def tempered(self, beta: float) -> Energy:
         """The energy with its couplings scaled: independent units at 0, itself at 1."""
 
     @abstractmethod
-    def tilt(self, logits: Float[Tensor, "*batch visible"]) -> Energy:
-        """The energy F(v) - v logits: each unit more likely by its log-odds."""
+    def tilt(self, field: Float[Tensor, "*batch visible"]) -> Energy:
+        """The energy F(v) - v . field: each unit receives an additional field."""
 
     @abstractmethod
-    def start_logits(self) -> Float[Tensor, "*batch visible"]:
-        """Log-odds of v from the input alone, before any coupling speaks."""
+    def independent_field(self) -> Float[Tensor, "*batch visible"]:
+        """The field of v given u with all couplings zero."""
 
-    def lowered(self) -> Energy:
-        """The energy with its matrix products in bfloat16, where it has large ones."""
+    @abstractmethod
+    def field_gradients(self, contrast: Contrast) -> list[FieldGradient]:
+        """The gradient of a contrast with respect to the tensors F depends on.
+
+        A model turns these into gradients of its parameters, whatever computed the
+        tensors.
+        """
+
+    @abstractmethod
+    def detach(self: Kind) -> Kind:
+        """The energy without its autograd history."""
+
+    @property
+    def visible(self) -> Units:
+        """The kind of output."""
+        return BERNOULLI
+
+    @property
+    def hidden(self) -> Units | None:
+        """The kind of hidden unit given which the outputs are independent, if any.
+
+        Without one, Gibbs sampling and mean field update one output at a time.
+        """
+        return None
+
+    @property
+    def weight_vv(self) -> Float[Tensor, "visible visible"] | None:
+        """The couplings between pairs of outputs, where F is quadratic in v."""
+        return None
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether the outputs are independent given the input."""
+        return False
+
+    @property
+    def n_hidden(self) -> int:
+        """The number of hidden units."""
+        return 0
+
+    def _batched(self) -> dict[str, Tensor]:
+        """The tensors with one row per case, or one for all cases."""
+        tensors = {name: getattr(self, name) for name in self.BATCHED}
+        return {name: x for name, x in tensors.items() if x is not None}
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """(batch,) after conditioning on inputs, () without any."""
+        # torch.broadcast_shapes takes fifty times as long
+        return np.broadcast_shapes(*(x.shape[:-1] for x in self._batched().values()))
+
+    def with_state_axis(self: Kind) -> Kind:
+        """The same energies with room for several states per case in dimension -2."""
+        tensors: dict[str, Any] = self._batched()
+        return replace(self, **{name: x[..., None, :] for name, x in tensors.items()})
+
+    def expand(self: Kind, n_cases: int) -> Kind:
+        """An unbatched energy repeated for `n_cases` cases; a batched one as it is."""
+        if self.batch_shape:
+            return self
+        tensors: dict[str, Any] = self._batched()
+        shape = (n_cases, -1)
+        return replace(self, **{name: x.expand(shape) for name, x in tensors.items()})
+
+    def in_precision(self, dtype: torch.dtype) -> Energy:
+        """The energy with its matrix products in another precision, if it has any."""
         return self
 
     def evaluate(self, v: Float[Tensor, "... visible"]) -> Evaluated:
@@ -80,15 +148,22 @@ class Energy(ABC):
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
     ) -> EvaluatedRows:
         """Rows of a shared table, `ids` per case, evaluated: (batch, states)."""
-        return EvaluatedRows(self.lifted().free_energy(table[ids]))
+        return EvaluatedRows(self.with_state_axis().free_energy(table[ids]))
+
+    def evaluate_states(self, states: States) -> Evaluated | EvaluatedRows:
+        """F of states in any of their forms, and what it was computed from."""
+        if states.ids is not None:
+            return self.evaluate_rows(states.v, states.ids)
+        energy = self if states.v.ndim == 2 else self.with_state_axis()
+        return energy.evaluate(states.v)
 
     def flip_logits(
         self, v: Float[Tensor, "*states visible"], unit: int
     ) -> Float[Tensor, "*states"]:
-        """Log-odds that one unit is 1 given all the others."""
+        """Log-odds that one binary unit is 1 given all the others."""
         off, on = v.clone(), v.clone()
         off[..., unit], on[..., unit] = 0, 1
-        return self.force(self.free_energy(off) - self.free_energy(on), unit)
+        return self.clamp_logits(self.free_energy(off) - self.free_energy(on), unit)
 
     def clamp(self: Kind, known: Float[Tensor, "*batch visible"] | None) -> Kind:
         """The distribution given that some outputs are known (NaN where they are not).
@@ -104,13 +179,13 @@ class Energy(ABC):
         if known is None:
             return self
         checks.columns("known", known, self.n_visible, "output")
-        checks.binary("known", known, missing=True)
+        self.visible.check("known", known, missing=True)
         return replace(self, known=known)
 
-    def force(
+    def clamp_logits(
         self, logits: Float[Tensor, ...], unit: int | None = None
     ) -> Float[Tensor, ...]:
-        """The log-odds with those of known units made infinite."""
+        """The log-odds of binary units, infinite at those that are known."""
         if self.known is None:
             return logits
         known = self.known if unit is None else self.known[..., unit]
@@ -128,16 +203,20 @@ class Energy(ABC):
     ) -> Float[Tensor, "*batch visible"]:
         """Where a search begins [1]_, Section 6.2.
 
-        The logistic-regression part of the model where inputs drive the outputs;
-        otherwise fair coins, or their mean when no generator is given.
+        The means given the input alone where the input has biases of its own;
+        otherwise samples of units without any field (fair coins for binary ones), or
+        their mean when no generator is given.
         """
-        logits = self.start_logits()
-        if self.driven:
-            return logits.sigmoid()
+        field = self.independent_field()
+        if self.has_visible_input:
+            return self.visible.mean(field, self.known)
         if generator is None:
-            coins = torch.full_like(logits, 0.5)
-        else:
-            coins = sampling.fair_coins(logits, generator)
-        if self.known is None:
-            return coins
-        return torch.where(self.known.isnan(), coins, self.known)
+            return self.visible.mean(torch.zeros_like(field), self.known)
+        return self.visible.sample_(torch.zeros_like(field), generator, self.known)
+
+
+def refuse_moments(energy: Energy, states: States | Moments) -> States:
+    """The states; moments are refused."""
+    if isinstance(states, Moments):
+        raise TypeError(NEEDS_STATES.format(energy=type(energy).__name__))
+    return states

@@ -3,72 +3,123 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from crbm import kernels
-from crbm.energies.base import Energy
-from crbm.kernels import products
-from crbm.types import Evaluated, EvaluatedRows, RowLogits
+from crbm.energies.base import Energy, FieldGradient, refuse_moments
+from crbm.energies.couplings import Coupling
+from crbm.energies.statistics import BipartitePhase, bipartite_phase, table_phase
+from crbm.kernels import RowLogits
+from crbm.sampling import Source
+from crbm.types import Contrast, Evaluated, EvaluatedRows, Moments, States
+from crbm.units import BERNOULLI, Units
 
 
 @dataclass(frozen=True)
 class BipartiteEnergy(Energy):
     """The energy of an RBM, or of a CRBM whose input is already in the biases.
 
-    E(v, h) = -v W h - v b - h c, with F(v) = -v b - sum_j softplus(c_j + v W_j)
-    [1]_, Eqs. 2, 5, 8 and 10.
+    E(v, h) = -v W h - v b - h c - log_base(v) - log_base(h) [1]_, Eqs. 2 and 8. With
+    binary units F(v) = -v b - sum_j softplus(c_j + v W_j), Eqs. 5 and 10.
 
     Parameters
     ----------
-    weight
-        W, shared by all cases.
+    coupling
+        W, shared by all cases, e.g. `Dense(weight)`.
     visible_bias, hidden_bias
         b and c, one row per case or a single row for all.
+    visible, hidden
+        The kinds of units; binary unless given.
     """
 
-    weight: Float[Tensor, "visible hidden"]
+    coupling: Coupling
     visible_bias: Float[Tensor, "... visible"]
     hidden_bias: Float[Tensor, "... hidden"]
+    visible: Units = BERNOULLI
+    hidden: Units = BERNOULLI
+
+    BATCHED: ClassVar[tuple[str, ...]] = ("visible_bias", "hidden_bias", "known")
+
+    @property
+    def weight(self) -> Tensor:
+        """The weights of the coupling."""
+        return self.coupling.weight
 
     @property
     def n_visible(self) -> int:
-        return self.weight.shape[0]
+        return self.visible_bias.shape[-1]
 
     @property
     def n_hidden(self) -> int:
-        """The number of hidden units."""
-        return self.weight.shape[1]
+        return self.hidden_bias.shape[-1]
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return np.broadcast_shapes(  # torch's takes fifty times as long
-            self.visible_bias.shape[:-1],
-            self.hidden_bias.shape[:-1],
-            () if self.known is None else self.known.shape[:-1],
-        )
+    def is_independent(self) -> bool:
+        return self.n_hidden == 0
+
+    def hidden_field(
+        self, v: Float[Tensor, "... visible"]
+    ) -> Float[Tensor, "... hidden"]:
+        """What the hidden units receive from v and from u."""
+        return self.coupling.up(v, self.hidden_bias)
+
+    def visible_field(
+        self, h: Float[Tensor, "... hidden"]
+    ) -> Float[Tensor, "... visible"]:
+        """What the visible units receive from h and from u."""
+        return self.coupling.down(h, self.visible_bias)
 
     def hidden_logits(
         self, v: Float[Tensor, "... visible"]
     ) -> Float[Tensor, "... hidden"]:
-        """Log-odds of p(h_j = 1 | v)."""
-        return _affine(v, self.weight, self.hidden_bias)
+        """Log-odds of p(h_j = 1 | v), for binary hidden units."""
+        return self.hidden_field(v)
 
     def visible_logits(
         self, h: Float[Tensor, "... hidden"]
     ) -> Float[Tensor, "... visible"]:
-        """Log-odds of p(v_i = 1 | h)."""
-        return self.force(_affine(h, self.weight.T, self.visible_bias))
+        """Log-odds of p(v_i = 1 | h), for binary outputs; infinite at known ones."""
+        return self.clamp_logits(self.visible_field(h))
+
+    def hidden_mean(
+        self, v: Float[Tensor, "... visible"], cache: Tensor | None = None
+    ) -> Float[Tensor, "... hidden"]:
+        """E[h | v]; `cache` is that of `evaluate(v)`, where it was called before."""
+        return self.hidden.mean_(self.hidden_field(v)) if cache is None else cache
+
+    def visible_mean(
+        self, h: Float[Tensor, "... hidden"]
+    ) -> Float[Tensor, "... visible"]:
+        """E[v | h]; known outputs have their value."""
+        return self.visible.mean_(self.visible_field(h), self.known)
+
+    def sample_hidden(
+        self,
+        v: Float[Tensor, "... visible"],
+        source: Source = None,
+        cache: Tensor | None = None,
+    ) -> Float[Tensor, "... hidden"]:
+        """A sample of h given v; `cache` as in `hidden_mean`."""
+        if cache is None:
+            return self.hidden.sample_(self.hidden_field(v), source)
+        return self.hidden.sample_mean(cache, source)
+
+    def sample_visible(
+        self, h: Float[Tensor, "... hidden"], source: Source = None
+    ) -> Float[Tensor, "... visible"]:
+        """A sample of v given h; known outputs have their value."""
+        return self.visible.sample_(self.visible_field(h), source, self.known)
 
     def energy(
         self, v: Float[Tensor, "... visible"], h: Float[Tensor, "... hidden"]
     ) -> Float[Tensor, ...]:
         """E(v, h)."""
-        coupling = (self.hidden_logits(v) * h).sum(-1)
-        return -coupling - (v * self.visible_bias).sum(-1)
+        coupling = (self.hidden_field(v) * h).sum(-1) + (v * self.visible_bias).sum(-1)
+        return -coupling - self.visible.log_base(v) - self.hidden.log_base(h)
 
     def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
         """F(v) = -log sum_h exp(-E(v, h))."""
@@ -76,57 +127,69 @@ class BipartiteEnergy(Energy):
 
     def evaluate(self, v: Float[Tensor, "... visible"]) -> Evaluated:
         field = kernels.dots(v, self.visible_bias)
-        hidden, means = kernels.softplus_and_means(self.hidden_logits(v))
-        return Evaluated(v, -field - hidden, means)
+        hidden, means = self.hidden.log_partition_and_mean(self.hidden_field(v))
+        return Evaluated(v, -field - hidden - self.visible.log_base(v), means)
 
     def evaluate_rows(
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
     ) -> EvaluatedRows:
         # Both products run once per distinct row, not once per case and candidate.
         by_case = self.hidden_bias.expand(len(ids), -1).contiguous()
-        logits = RowLogits(table @ self.weight, by_case)
-        fields = self.visible_bias @ table.T
-        field = fields.expand(len(ids), -1).gather(1, ids)  # refuses ids of no row
-        hidden = kernels.softplus_of_rows(logits, ids)
-        return EvaluatedRows(-field - hidden, logits)
+        fields = RowLogits(self.coupling.up(table), by_case)
+        by_row, base = self.visible_bias @ table.T, self.visible.log_base(table)
+        if isinstance(base, Tensor):
+            by_row = by_row + base
+        field = by_row.expand(len(ids), -1).gather(1, ids)  # refuses ids of no row
+        hidden = self.hidden.log_partition_of_rows(fields, ids)
+        return EvaluatedRows(-field - hidden, fields)
 
-    def lowered(self) -> BipartiteEnergy:
-        return replace(self, weight=self.weight.to(torch.bfloat16))
+    def in_precision(self, dtype: torch.dtype) -> BipartiteEnergy:
+        return replace(self, coupling=self.coupling.in_precision(dtype))
 
-    def lifted(self) -> BipartiteEnergy:
+    def tempered(self, beta: float) -> BipartiteEnergy:
+        coupling = self.coupling.tempered(beta)
+        return replace(self, coupling=coupling, hidden_bias=self.hidden_bias * beta)
+
+    def tilt(self, field: Float[Tensor, "*batch visible"]) -> BipartiteEnergy:
+        return replace(self, visible_bias=self.visible_bias + field)
+
+    def independent_field(self) -> Float[Tensor, "*batch visible"]:
+        return self.visible_bias.expand(*self.batch_shape, self.n_visible)
+
+    def detach(self) -> BipartiteEnergy:
         return replace(
             self,
-            visible_bias=self.visible_bias[..., None, :],
-            hidden_bias=self.hidden_bias[..., None, :],
-            known=None if self.known is None else self.known[..., None, :],
+            coupling=self.coupling.detach(),
+            visible_bias=self.visible_bias.detach(),
+            hidden_bias=self.hidden_bias.detach(),
         )
 
-    def expand(self, n_cases: int) -> BipartiteEnergy:
-        if self.batch_shape:
-            return self
-        return replace(
-            self,
-            visible_bias=self.visible_bias.expand(n_cases, -1),
-            hidden_bias=self.hidden_bias.expand(n_cases, -1),
+    def phase(self, states: States | Moments) -> BipartitePhase:
+        """Sums of v, h and v h over the states of one phase."""
+        states = refuse_moments(self, states)
+        if states.cache is None:
+            cache = self.expand(states.n_cases).evaluate_states(states).cache
+            states = states._replace(cache=cache)
+        if states.ids is not None:
+            return table_phase(states, states.cache, self.hidden)
+        return bipartite_phase(states, states.cache)
+
+    @torch.no_grad()
+    def field_gradients(self, contrast: Contrast) -> list[FieldGradient]:
+        # dF/dW = -v h, dF/db = -v and dF/dc = -h, with h its mean given v.
+        positive, negative = (
+            self.phase(contrast.positive),
+            self.phase(contrast.negative),
         )
-
-    def scaled(self, beta: float) -> BipartiteEnergy:
-        return replace(
-            self, weight=self.weight * beta, hidden_bias=self.hidden_bias * beta
-        )
-
-    def tilt(self, logits: Float[Tensor, "*batch visible"]) -> BipartiteEnergy:
-        return replace(self, visible_bias=self.visible_bias + logits)
-
-    def start_logits(self) -> Float[Tensor, "*batch visible"]:
-        logits = self.visible_bias.expand(*self.batch_shape, self.n_visible)
-        return self.force(logits)
+        coupling = self.coupling.product(negative.v, negative.weighted_h)
+        coupling -= self.coupling.product(positive.v, positive.weighted_h)
+        return [
+            FieldGradient(self.weight, coupling),
+            _bias_gradient(self.visible_bias, negative.mean_v - positive.mean_v),
+            _bias_gradient(self.hidden_bias, negative.mean_h - positive.mean_h),
+        ]
 
 
-def _affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """X W + b, in one call where the shapes allow it; the product as precise as W."""
-    if weight.dtype != x.dtype:
-        return (x.to(weight.dtype) @ weight).to(x.dtype) + bias
-    if x.ndim == 2 and bias.ndim <= 2:
-        return products.affine(x, weight, bias)
-    return x @ weight + bias
+def _bias_gradient(bias: Tensor, by_case: Tensor) -> FieldGradient:
+    """The gradient of a bias per case, or of one bias for all cases."""
+    return FieldGradient(bias, by_case if bias.ndim == 2 else by_case.sum(0))

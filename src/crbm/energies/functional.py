@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm.energies.base import Energy
+from crbm.energies.base import Energy, FieldGradient, refuse_moments
+from crbm.types import Contrast, Moments, States
 
 
 @dataclass(frozen=True)
 class FunctionalEnergy(Energy):
-    """A free energy F(v, u) held at u.
+    """A free energy F(v, u) of binary outputs held at u.
 
     Parameters
     ----------
     function
-        F, from (n, visible) and (n, inputs) to (n,). It never sees other shapes.
+        F, from (n, visible) and (n, inputs) to (n,). It never receives other shapes.
     u
         The inputs, one row per case.
     n_outputs
@@ -27,7 +30,7 @@ class FunctionalEnergy(Energy):
     beta
         Inverse temperature; F is multiplied by it.
     slope
-        Log-odds added to each unit; None adds nothing.
+        Field added to each unit; None adds nothing.
     """
 
     function: Callable[[Tensor, Tensor], Tensor]
@@ -36,43 +39,45 @@ class FunctionalEnergy(Energy):
     beta: float = 1.0
     slope: Float[Tensor, "... visible"] | None = None
 
+    BATCHED: ClassVar[tuple[str, ...]] = ("u", "slope", "known")
+
     @property
     def n_visible(self) -> int:
         return self.n_outputs
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.u.shape[:-1]
-
     def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
-        shape = np.broadcast_shapes(v.shape[:-1], self.batch_shape)
+        shape = np.broadcast_shapes(v.shape[:-1], self.u.shape[:-1])
         rows = v.expand(*shape, -1).reshape(-1, self.n_visible)
         inputs = self.u.expand(*shape, -1).reshape(len(rows), -1)
         free = self.beta * self.function(rows, inputs).reshape(shape)
         return free if self.slope is None else free - (v * self.slope).sum(-1)
 
-    def lifted(self) -> FunctionalEnergy:
-        return replace(
-            self,
-            u=self.u[..., None, :],
-            slope=None if self.slope is None else self.slope[..., None, :],
-            known=None if self.known is None else self.known[..., None, :],
-        )
-
-    def expand(self, n_cases: int) -> FunctionalEnergy:
-        if self.batch_shape:
-            return self
-        return replace(self, u=self.u.expand(n_cases, -1))
-
-    def scaled(self, beta: float) -> FunctionalEnergy:
+    def tempered(self, beta: float) -> FunctionalEnergy:
         return replace(self, beta=self.beta * beta)
 
-    def tilt(self, logits: Float[Tensor, "*batch visible"]) -> FunctionalEnergy:
-        return replace(
-            self, slope=logits if self.slope is None else self.slope + logits
-        )
+    def tilt(self, field: Float[Tensor, "*batch visible"]) -> FunctionalEnergy:
+        return replace(self, slope=field if self.slope is None else self.slope + field)
 
-    def start_logits(self) -> Float[Tensor, "*batch visible"]:
-        # F says nothing about single units before it is asked, so only a tilt speaks.
+    def independent_field(self) -> Float[Tensor, "*batch visible"]:
+        # F does not separate a field from the couplings, so only a tilt counts.
         zeros = self.u.new_zeros(*self.batch_shape, self.n_visible)
-        return self.force(zeros if self.slope is None else zeros + self.slope)
+        return zeros if self.slope is None else zeros + self.slope
+
+    def detach(self) -> FunctionalEnergy:
+        def without_history(v: Tensor, u: Tensor) -> Tensor:
+            with torch.no_grad():
+                return self.function(v, u)
+
+        return replace(self, function=without_history)
+
+    def field_gradients(self, contrast: Contrast) -> list[FieldGradient]:
+        # F is one number per state: the contrast itself is the field, its slope 1.
+        with torch.enable_grad():
+            gap = self._sum(contrast.positive) - self._sum(contrast.negative)
+        return [FieldGradient(gap, torch.ones_like(gap))]
+
+    def _sum(self, states: States | Moments) -> Tensor:
+        """The weighted sum of F over states."""
+        states = refuse_moments(self, states)
+        free = self.expand(states.n_cases).evaluate_states(states).free_energy
+        return (free if states.weight is None else free * states.weight).sum()

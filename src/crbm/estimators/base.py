@@ -117,7 +117,7 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
         u, given = zip(*self._pieces(X, labels), strict=True)
         cases = torch.cat(u)
         clamps = None if known is None else torch.cat(given)
-        return [model.absorb(cases).clamp(clamps) for model in self.models_]
+        return [model.condition(cases).clamp(clamps) for model in self.models_]
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one .safetensors file."""
@@ -158,7 +158,8 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
         """The mean of the members' marginals."""
         cases = Batch(u, u.new_zeros(len(u), self.n_labels_))
         members = [
-            self._infer(model.absorb(u).clamp(known), cases).v for model in self.models_
+            self._infer(model.condition(u).clamp(known), cases).v
+            for model in self.models_
         ]
         return torch.stack(members).mean(0)
 

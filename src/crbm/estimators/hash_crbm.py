@@ -21,7 +21,7 @@ from crbm.hashing.ragged import Groups, Ragged
 from crbm.inference import exact
 from crbm.models import CRBM, EnergyModel
 from crbm.objectives import CandidateLikelihood, Objective
-from crbm.types import Batch, Cases, Marginals, States
+from crbm.types import Batch, Candidates, Cases, Marginals, States
 
 # Numbers in the largest temporary of a prediction: 64 MB.
 LARGEST_TABLE = 2**24
@@ -49,7 +49,7 @@ class HashedCases(NamedTuple):
         ids, mask = self.groups.select(rows).padded()
         table, ids = _present(self.table, ids)
         weight = None if self.weight is None else self.weight[cases]
-        return Batch(self.u[cases], self.v[cases], table, mask, ids, weight)
+        return Batch(self.u[cases], self.v[cases], Candidates(table, mask, ids), weight)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -126,9 +126,7 @@ class HashCRBMClassifier(StructuredClassifier):
         return CandidateLikelihood()
 
     def _infer(self, energy: Energy, cases: Batch) -> Marginals:
-        return exact.marginals(
-            energy, candidates=cases.candidates, mask=cases.mask, ids=cases.ids
-        )
+        return exact.marginals(energy, candidates=cases.candidates)
 
     def _labels(self, u: Tensor, known: Tensor | None) -> np.ndarray:
         if self.prediction == "marginals":
@@ -190,19 +188,17 @@ class HashCRBMClassifier(StructuredClassifier):
         for rows in torch.arange(len(u)).split(n_rows):
             ids, mask = groups.select(rows.numpy()).padded()
             some, ids = _present(table, ids)
-            candidates = Batch(u[rows], u.new_zeros(len(rows), 0), some, mask, ids)
+            candidates = Candidates(some, mask, ids)
             if known is not None:
                 candidates = _given(candidates, known[rows])
-            yield self._averaged(candidates)
+            yield self._averaged(u[rows], candidates)
 
-    def _averaged(self, batch: Batch) -> States:
-        where = (batch.candidates, batch.mask, batch.ids)
+    def _averaged(self, u: Tensor, candidates: Candidates) -> States:
         joint = [
-            exact.scores(model.absorb(batch.u), *where)[1].softmax(-1)
+            exact.scores(model.condition(u), candidates)[1].softmax(-1)
             for model in self.models_
         ]
-        assert batch.candidates is not None
-        return States(batch.candidates, torch.stack(joint).mean(0), batch.ids)
+        return States(candidates.table, torch.stack(joint).mean(0), candidates.ids)
 
 
 def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> float:
@@ -255,18 +251,17 @@ def _present(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     return table[present], place[ids]
 
 
-def _given(batch: Batch, known: Tensor) -> Batch:
+def _given(candidates: Candidates, known: Tensor) -> Candidates:
     """Only candidates that agree with what is known; changed ones where none does."""
-    assert batch.candidates is not None
-    assert batch.mask is not None
-    candidates = batch.candidates[batch.ids]
-    wanted = known[:, None].expand_as(candidates)
-    agrees = ((candidates == wanted) | wanted.isnan()).all(-1) & batch.mask
+    table, mask, ids = candidates
+    assert mask is not None
+    own = table[ids]
+    wanted = known[:, None].expand_as(own)
+    agrees = ((own == wanted) | wanted.isnan()).all(-1) & mask
     none = ~agrees.any(-1)
-    changed = torch.where(wanted.isnan(), candidates, wanted)
-    candidates = torch.where(none[:, None, None], changed, candidates)
-    mask = torch.where(none[:, None], batch.mask, agrees)
-    return batch._replace(candidates=candidates, mask=mask, ids=None)
+    changed = torch.where(wanted.isnan(), own, wanted)
+    own = torch.where(none[:, None, None], changed, own)
+    return Candidates(own, torch.where(none[:, None], mask, agrees))
 
 
 def _best(posterior: States, k: int) -> tuple[Tensor, Tensor]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import softplus
 
-from crbm.energies import BipartiteEnergy, Energy, PairwiseEnergy
 from crbm.estimators.base import StructuredClassifier
-from crbm.inference import annealing, exact, loopy_bp
-from crbm.inference.enumeration import LARGEST_LAYER, all_states
+from crbm.inference import exact
+from crbm.inference.enumeration import all_states
+from crbm.inference.partition import log_partition
 from crbm.types import Batch
 
 # All 2^n label sets are compared up to this many labels.
@@ -43,7 +41,7 @@ class UnlimitedClassifier(StructuredClassifier):
     def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
         members = []
         for model in self.models_:
-            energy = model.absorb(u)
+            energy = model.condition(u)
             score = -energy.free_energy(v)
             if v.isnan().any():  # unknown labels: sum over all that agree
                 score = log_partition(energy.clamp(v))
@@ -68,7 +66,7 @@ class UnlimitedClassifier(StructuredClassifier):
         seen = (self.observed_ == rounded[:, None]).all(-1).any(-1)
         chance = u.new_zeros(len(u), len(self.observed_) + 1)
         for model in self.models_:
-            energy = model.absorb(u)
+            energy = model.condition(u)
             log_z = log_partition(energy.clamp(known))[:, None]
             table = exact.scores(energy, self.observed_)[1]
             table = table.masked_fill(self._contradicts(known), -torch.inf)
@@ -87,28 +85,3 @@ class UnlimitedClassifier(StructuredClassifier):
             return torch.tensor(False)
         wanted = known[:, None]
         return ((self.observed_ != wanted) & ~wanted.isnan()).any(-1)
-
-
-def log_partition(energy: Energy) -> Float[Tensor, " batch"]:
-    """Log Z: exact where a layer is small, otherwise Bethe's or AIS's estimate."""
-    if isinstance(energy, BipartiteEnergy):
-        if energy.n_hidden == 0:
-            return _independent(energy)
-        if min(energy.n_visible, energy.n_hidden) <= LARGEST_LAYER:
-            return exact.log_partition(energy)
-    if energy.n_visible <= LARGEST_LAYER:
-        return exact.log_partition(energy)
-    if isinstance(energy, PairwiseEnergy):
-        return loopy_bp.log_partition(energy, loopy_bp.moments(energy))
-    generator = torch.Generator().manual_seed(0)  # the same answer every time
-    return annealing.log_partition(
-        energy, n_chains=32, n_steps=200, generator=generator
-    ).value
-
-
-def _independent(energy: BipartiteEnergy) -> Float[Tensor, " batch"]:
-    each = softplus(energy.visible_bias)
-    if energy.known is None:
-        return each.sum(-1)
-    forced = energy.known.nan_to_num() * energy.visible_bias
-    return torch.where(energy.known.isnan(), each, forced).sum(-1)

@@ -207,7 +207,7 @@ def restored(model: EnergyModel, u: Tensor, n_steps: int = 10) -> Tensor:
     """The model's predictions: the best of ten mean-field states, not yet rounded."""
     return torch.cat(
         [
-            search.mean_field(model.absorb(part), n_steps=n_steps).v
+            search.mean_field(model.condition(part), n_steps=n_steps).v
             for part in u.split(ROWS_AT_ONCE)
         ]
     )

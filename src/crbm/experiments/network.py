@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from crbm.energies import BipartiteEnergy
+from crbm.energies import BipartiteEnergy, Dense
 from crbm.models import EnergyModel
 
 
@@ -44,18 +44,13 @@ class Network(EnergyModel):
         self.bias_h = nn.Parameter(torch.zeros(n_hidden))
         self.bias_v = nn.Parameter(torch.zeros(n_visible))
 
-    def condition(self, u: Float[Tensor, "batch inputs"]) -> BipartiteEnergy:
+    def condition(self, u: Float[Tensor, "batch inputs"] | None) -> BipartiteEnergy:
         """Independent outputs whose log-odds the network computes."""
+        assert u is not None
         h = torch.relu(torch.addmm(self.bias_h, u, self.weight_uh))
         logits = torch.addmm(self.bias_v, h, self.weight_hv)
         empty = u.new_zeros(self.n_visible, 0)
-        return BipartiteEnergy(empty, logits, empty[0])
-
-    def free_energy(
-        self, v: Float[Tensor, "batch visible"], u: Float[Tensor, "batch inputs"]
-    ) -> Float[Tensor, " batch"]:
-        """Minus the log-odds of the outputs that are on."""
-        return self.condition(u).free_energy(v)
+        return BipartiteEnergy(Dense(empty), logits, empty[0])
 
 
 def _scaled(n_in: int, n_out: int, generator: Generator | None) -> nn.Parameter:

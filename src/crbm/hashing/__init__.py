@@ -1,9 +1,10 @@
 """Spectral hashing of inputs, and the candidate outputs V(u) found by it."""
 
-from crbm.hashing.candidates import Candidates, CandidateSets
+from crbm.hashing.candidates import CandidateSets
 from crbm.hashing.index import CodeIndex
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.hashing.spectral import SpectralHash
+from crbm.types import Candidates
 
 __all__ = [
     "CandidateIds",

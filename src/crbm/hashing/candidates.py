@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Int64, UInt64
+from jaxtyping import Int, Int64, UInt64
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -19,21 +19,7 @@ from crbm.hashing.codes import pack
 from crbm.hashing.index import CodeIndex
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.hashing.spectral import SpectralHash
-
-
-class Candidates(NamedTuple):
-    """The outputs V(u) of each case, padded to the largest set.
-
-    Parameters
-    ----------
-    candidates
-        The outputs themselves; padding repeats an output that may not be in the set.
-    mask
-        True where a candidate is real and not padding.
-    """
-
-    candidates: Float[Tensor, "cases candidates labels"]
-    mask: Bool[Tensor, "cases candidates"]
+from crbm.types import Candidates
 
 
 class CandidateSets(BaseEstimator):  # type: ignore[misc]

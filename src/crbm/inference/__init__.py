@@ -7,6 +7,7 @@ from crbm.inference import (
     gibbs,
     loopy_bp,
     mean_field,
+    partition,
     search,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "gibbs",
     "loopy_bp",
     "mean_field",
+    "partition",
     "search",
 ]

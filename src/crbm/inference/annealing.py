@@ -7,7 +7,6 @@ import math
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
-from torch.nn.functional import softplus
 
 from crbm import checks, sampling
 from crbm.energies import Energy
@@ -44,13 +43,18 @@ def log_partition(
     """
     checks.whole_number("n_chains", n_chains, at_least=2)
     checks.whole_number("n_steps", n_steps, at_least=1)
-    independent = energy.scaled(0.0)
-    log_z, logits = _independent_units(independent)
-    v = sampling.bernoulli(logits.sigmoid().expand(n_chains, *logits.shape), generator)
+    independent = energy.tempered(0.0)
+    log_z, mean = _independent_units(independent)
+    v = energy.visible.sample_mean(mean.expand(n_chains, *mean.shape), generator)
+    v = (
+        v
+        if energy.known is None
+        else torch.where(energy.known.isnan(), v, energy.known)
+    )
     log_weight = v.new_zeros(v.shape[:-1])
     before, source = independent, sampling.stream(generator, v)
     for step in range(1, n_steps + 1):
-        now = energy.scaled(step / n_steps)
+        now = energy.tempered(step / n_steps)
         log_weight += before.free_energy(v) - now.free_energy(v)
         v = gibbs.step(now, v, source).v
         before = now
@@ -58,13 +62,13 @@ def log_partition(
 
 
 def _independent_units(energy: Energy) -> tuple[Tensor, Tensor]:
-    """Log Z and the log-odds of units that are not coupled."""
-    logits = energy.start_logits()
-    known = energy.known
-    zeros = torch.zeros_like(logits) if known is None else known.nan_to_num()
-    at_zeros = zeros.expand_as(logits)
-    free = softplus(torch.where(logits.isinf(), -torch.inf, logits))
-    return free.sum(-1) - energy.free_energy(at_zeros), logits
+    """Log Z and the means of outputs that are not coupled."""
+    field, units = energy.independent_field(), energy.visible
+    # F(v) = constant - v . field - log_base(v): one state gives the constant.
+    zeros = torch.zeros_like(field)
+    constant = energy.free_energy(zeros) + units.log_base(zeros)
+    log_z = units.log_partition(field, energy.known) - constant
+    return log_z, units.mean(field, energy.known)
 
 
 def _estimate(

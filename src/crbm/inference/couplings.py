@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from crbm.energies import Energy
+from crbm.units import BERNOULLI
 
 
 @torch.no_grad()
@@ -40,9 +41,18 @@ def run(
     tensor([[0.0000, 1.5000],
             [1.5000, 0.0000]])
     """
-    energy = energy.lifted()
+    _refuse_values(energy)
+    energy = energy.with_state_axis()
     ratios = [_with(energy, v, unit).mean(0) for unit in range(v.shape[-1])]
     return torch.stack(ratios).fill_diagonal_(0)
+
+
+def _refuse_values(energy: Energy) -> None:
+    if energy.visible != BERNOULLI:
+        raise TypeError(
+            "Log odds ratios are defined for pairs of binary outputs; this energy has "
+            f"{energy.visible!r}."
+        )
 
 
 def _with(energy: Energy, v: Tensor, unit: int) -> Float[Tensor, "batch visible"]:
@@ -53,7 +63,7 @@ def _with(energy: Energy, v: Tensor, unit: int) -> Float[Tensor, "batch visible"
 
 
 def _flips(energy: Energy, v: Tensor) -> Float[Tensor, "batch visible"]:
-    """F at each output's absence less F at its presence, the others as they are."""
+    """F(v_i = 0) - F(v_i = 1) for each output i, the others fixed."""
     each = torch.eye(v.shape[-1], dtype=torch.bool, device=v.device)
     off = v[:, None].masked_fill(each, 0)
     on = v[:, None].masked_fill(each, 1)

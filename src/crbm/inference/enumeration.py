@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import softplus
 
-from crbm.energies import BipartiteEnergy, Energy
+from crbm.energies import BipartiteEnergy, Energy, is_bipartite
 from crbm.types import Found
+from crbm.units import BERNOULLI, Units
 
-LARGEST_LAYER = 20
+LARGEST_LAYER = 20  # binary units
 CHUNK_ELEMENTS = 2**22  # numbers in the largest temporary: 16 MB in float32
 
 
@@ -21,26 +22,38 @@ def all_states(
 ) -> Float[Tensor, "states units"]:
     """All 2^n binary vectors in counting order, the first unit the highest bit."""
     like = torch.empty(0) if like is None else like
-    stop = 2**n_units if stop is None else stop
+    return layer_states(BERNOULLI, n_units, like=like, start=start, stop=stop)
+
+
+def layer_states(
+    units: Units,
+    n_numbers: int,
+    *,
+    like: Tensor,
+    start: int = 0,
+    stop: int | None = None,
+) -> Float[Tensor, "states numbers"]:
+    """All states of a layer in counting order, or those from `start` to `stop`."""
+    values, n_units = units.states(like), n_numbers // units.width
+    stop = len(values) ** n_units if stop is None else stop
     numbers = torch.arange(start, stop, device=like.device)[:, None]
     places = torch.arange(n_units - 1, -1, -1, device=like.device)
-    return ((numbers >> places) & 1).to(like.dtype)
+    digits = numbers // len(values) ** places % len(values)
+    return values[digits].flatten(1)
 
 
 def sums(energy: Energy) -> tuple[Tensor, Tensor]:
-    """Log Z and the means of v, over whichever layer is smaller."""
-    through_hidden = (
-        isinstance(energy, BipartiteEnergy) and energy.n_hidden < energy.n_visible
-    )
-    if through_hidden:
-        assert isinstance(energy, BipartiteEnergy)
-        check_size("the smaller of n_visible and n_hidden", energy.n_hidden)
+    """Log Z and the means of v, over whichever layer has fewer states."""
+    if is_bipartite(energy) and _has_fewer_hidden_states(energy):
+        check_size(
+            "the smaller of n_visible and n_hidden", energy.hidden, energy.n_hidden
+        )
         chunks = _hidden_chunks(energy)
     else:
-        check_size("n_visible", energy.n_visible)
+        check_size("n_visible", energy.visible, energy.n_visible)
         chunks = _visible_chunks(energy)
-    log_z = energy.start_logits().new_full(energy.batch_shape, -torch.inf)
-    mean = torch.zeros_like(energy.start_logits())
+    log_z = energy.independent_field().new_full(energy.batch_shape, -torch.inf)
+    mean = torch.zeros_like(energy.independent_field())
     for scores, means in chunks:
         before, log_z = log_z, torch.logaddexp(log_z, scores.logsumexp(-1))
         # finite even where nothing so far agrees with the known outputs
@@ -50,31 +63,11 @@ def sums(energy: Energy) -> tuple[Tensor, Tensor]:
     return log_z, mean
 
 
-def _visible_chunks(energy: Energy) -> Iterator[tuple[Tensor, Tensor]]:
-    """-F of all v, in pieces, and the v themselves."""
-    for v in _state_chunks(energy, energy.n_visible):
-        scores = -energy.lifted().free_energy(v)
-        allowed = torch.as_tensor(energy.lifted().allows(v), device=v.device)
-        yield torch.where(allowed, scores, -torch.inf), v
-
-
-def _hidden_chunks(energy: BipartiteEnergy) -> Iterator[tuple[Tensor, Tensor]]:
-    """log sum_v exp(-E(v, h)) of all h, in pieces, and the means of v given h."""
-    lifted = energy.lifted()
-    for h in _state_chunks(energy, energy.n_hidden):
-        logits = h @ energy.weight.T + lifted.visible_bias
-        free_units = softplus(logits)
-        if lifted.known is not None:
-            known = lifted.known.nan_to_num()
-            free_units = torch.where(lifted.known.isnan(), free_units, known * logits)
-        scores = free_units.sum(-1) + (h * lifted.hidden_bias).sum(-1)
-        yield scores, lifted.force(logits).sigmoid()
-
-
 def mode(energy: Energy) -> Found:
-    check_size("n_visible", energy.n_visible)
-    best = energy.start_logits().new_full(energy.batch_shape, -torch.inf)
-    v_best = torch.zeros_like(energy.start_logits())
+    """The state of lowest free energy."""
+    check_size("n_visible", energy.visible, energy.n_visible)
+    best = energy.independent_field().new_full(energy.batch_shape, -torch.inf)
+    v_best = torch.zeros_like(energy.independent_field())
     for scores, v in _visible_chunks(energy):
         score, where = scores.max(-1)
         better = score > best
@@ -83,20 +76,57 @@ def mode(energy: Energy) -> Found:
     return Found(v_best, -best)
 
 
-def _state_chunks(energy: Energy, n_units: int) -> Iterator[Tensor]:
-    like = energy.start_logits()
-    width = max(like.shape[-1], getattr(energy, "n_hidden", 0))
+def is_enumerable(energy: Energy) -> bool:
+    """Whether `sums` can be computed: one layer has few enough states."""
+    n_states = energy.visible.n_states(energy.n_visible)
+    if is_bipartite(energy):
+        n_states = min(n_states, energy.hidden.n_states(energy.n_hidden))
+    return n_states <= 2**LARGEST_LAYER
+
+
+def check_size(name: str, units: Units, n_numbers: int) -> None:
+    """Refuse a layer with too many states to enumerate."""
+    if not units.is_finite:
+        units.states(torch.empty(0))  # raises, and says why
+    n_bits = math.log2(len(units.states(torch.empty(0)))) * (n_numbers // units.width)
+    if n_bits > LARGEST_LAYER:
+        raise ValueError(
+            f"Enumeration needs {name} of at most {LARGEST_LAYER}; got "
+            f"{n_numbers // units.width}, which would mean 2^{n_bits:.0f} states. Pass "
+            "`candidates`, or use mean_field, loopy_bp or gibbs."
+        )
+
+
+def _has_fewer_hidden_states(energy: BipartiteEnergy) -> bool:
+    n_hidden_states = energy.hidden.n_states(energy.n_hidden)
+    return n_hidden_states < energy.visible.n_states(energy.n_visible)
+
+
+def _visible_chunks(energy: Energy) -> Iterator[tuple[Tensor, Tensor]]:
+    """-F of all v, in pieces, and the v themselves."""
+    per_state = energy.with_state_axis()
+    for v in _state_chunks(energy, energy.visible, energy.n_visible):
+        scores = -per_state.free_energy(v)
+        allowed = torch.as_tensor(per_state.allows(v), device=v.device)
+        yield torch.where(allowed, scores, -torch.inf), v
+
+
+def _hidden_chunks(energy: BipartiteEnergy) -> Iterator[tuple[Tensor, Tensor]]:
+    """log sum_v exp(-E(v, h)) of all h, in pieces, and the means of v given h."""
+    per_state = energy.with_state_axis()
+    for h in _state_chunks(energy, energy.hidden, energy.n_hidden):
+        field = per_state.visible_field(h)
+        visible = energy.visible.log_partition(field, per_state.known)
+        scores = visible + (h * per_state.hidden_bias).sum(-1)
+        yield scores, energy.visible.mean(field, per_state.known)
+
+
+def _state_chunks(energy: Energy, units: Units, n_numbers: int) -> Iterator[Tensor]:
+    like = energy.independent_field()
+    width = max(like.shape[-1], energy.n_hidden)
     rows = max(1, like[..., 0].numel())
     size = max(1, CHUNK_ELEMENTS // (rows * width))
-    for start in range(0, 2**n_units, size):
-        stop = min(start + size, 2**n_units)
-        yield all_states(n_units, like=like, start=start, stop=stop)
-
-
-def check_size(name: str, size: int) -> None:
-    if size > LARGEST_LAYER:
-        raise ValueError(
-            f"Enumeration needs {name} of at most {LARGEST_LAYER}; got {size}, which "
-            f"would mean 2^{size} states. Pass `candidates`, or use mean_field, "
-            "loopy_bp or gibbs."
-        )
+    n_states = int(units.n_states(n_numbers))
+    for start in range(0, n_states, size):
+        stop = min(start + size, n_states)
+        yield layer_states(units, n_numbers, like=like, start=start, stop=stop)

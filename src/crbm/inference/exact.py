@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from crbm import checks
 from crbm.energies import Energy
 from crbm.inference import enumeration
-from crbm.inference.enumeration import all_states
-from crbm.types import Found, Marginals, States
+from crbm.inference.enumeration import all_states as all_states
+from crbm.types import Candidates, Found, Marginals, States
 
 
 def log_partition(
     energy: Energy,
     *,
-    candidates: Float[Tensor, ...] | None = None,
-    mask: Bool[Tensor, "batch candidates"] | None = None,
-    ids: Int[Tensor, "batch candidates"] | None = None,
+    candidates: Candidates | Tensor | None = None,
 ) -> Float[Tensor, "*batch"]:
     """Log Z: the log of the sum of exp(-F) over all outputs, or over candidates.
 
@@ -32,38 +30,36 @@ def log_partition(
     1.0
     """
     if candidates is not None:
-        return scores(energy, candidates, mask, ids)[1].logsumexp(-1)
+        return scores(energy, candidates)[1].logsumexp(-1)
     return enumeration.sums(energy)[0]
 
 
 def marginals(
     energy: Energy,
     *,
-    candidates: Float[Tensor, ...] | None = None,
-    mask: Bool[Tensor, "batch candidates"] | None = None,
-    ids: Int[Tensor, "batch candidates"] | None = None,
+    candidates: Candidates | Tensor | None = None,
 ) -> Marginals:
     """p(v_i = 1 | u) over all outputs, or over the candidates V(u) [1]_, Eq. 16."""
     if candidates is None:
         v = enumeration.sums(energy)[1]
     else:
-        found = distribution(energy, candidates=candidates, mask=mask, ids=ids)
-        v = average(found)
-    # sums of many shares may round to a little above 1
-    return Marginals(v.clamp(0, 1), v.new_zeros(v.shape[:-1]))
+        v = average(distribution(energy, candidates=candidates))
+    if energy.visible.is_finite:
+        v = v.clamp(0, 1)  # sums of many shares may round to a little above 1
+    if energy.known is not None:
+        v = torch.where(energy.known.isnan(), v, energy.known)
+    return Marginals(v, v.new_zeros(v.shape[:-1]))
 
 
 def mode(
     energy: Energy,
     *,
-    candidates: Float[Tensor, ...] | None = None,
-    mask: Bool[Tensor, "batch candidates"] | None = None,
-    ids: Int[Tensor, "batch candidates"] | None = None,
+    candidates: Candidates | Tensor | None = None,
 ) -> Found:
     """The single most likely output, over all outputs or over the candidates."""
     if candidates is None:
         return enumeration.mode(energy)
-    states, score = scores(energy, candidates, mask, ids)
+    states, score = scores(energy, candidates)
     highest, best = score.max(-1)
     return Found(_pick(states, best), -highest)
 
@@ -72,18 +68,18 @@ def log_probability(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
     *,
-    candidates: Float[Tensor, ...] | None = None,
-    mask: Bool[Tensor, "batch candidates"] | None = None,
-    ids: Int[Tensor, "batch candidates"] | None = None,
+    candidates: Candidates | Tensor | None = None,
 ) -> Float[Tensor, "*batch"]:
     """Log p(v | u); minus infinity outside the candidates, or against a clamp.
 
     [1]_, Eq. 11 over all outputs, Eq. 14 over V and Eq. 15 over V(u).
     """
-    log_z = log_partition(energy, candidates=candidates, mask=mask, ids=ids)
     possible = torch.as_tensor(energy.allows(v), device=v.device)
-    if candidates is not None:
-        states, score = scores(energy, candidates, mask, ids)
+    if candidates is None:
+        log_z = log_partition(energy)
+    else:
+        states, score = scores(energy, candidates)
+        log_z = score.logsumexp(-1)
         among = (dense(states) == v[..., None, :]).all(-1) & score.isfinite()
         possible = possible & among.any(-1)
     return torch.where(possible, -energy.free_energy(v) - log_z, -torch.inf)
@@ -92,38 +88,30 @@ def log_probability(
 def distribution(
     energy: Energy,
     *,
-    candidates: Float[Tensor, ...] | None = None,
-    mask: Bool[Tensor, "batch candidates"] | None = None,
-    ids: Int[Tensor, "batch candidates"] | None = None,
+    candidates: Candidates | Tensor | None = None,
 ) -> States:
     """All outputs, or the candidates, weighted by p(v | u) [1]_, Eqs. 14 and 15."""
-    states, score = scores(energy, candidates, mask, ids)
+    states, score = scores(energy, candidates)
     return states._replace(weight=score.softmax(-1))
 
 
 def scores(
-    energy: Energy,
-    candidates: Float[Tensor, ...] | None = None,
-    mask: Bool[Tensor, "batch candidates"] | None = None,
-    ids: Int[Tensor, "batch candidates"] | None = None,
+    energy: Energy, candidates: Candidates | Tensor | None = None
 ) -> tuple[States, Float[Tensor, "batch candidates"]]:
     """The candidates, or all outputs, and -F of each; -inf where one does not count."""
     if candidates is None:
-        enumeration.check_size("n_visible", energy.n_visible)
-        candidates = all_states(energy.n_visible, like=energy.start_logits())
-    checks.columns("candidates", candidates, energy.n_visible, "output")
-    if candidates.ndim == 2:
+        candidates = _everything(energy)
+    table, mask, ids = Candidates.of(candidates)
+    checks.columns("candidates", table, energy.n_visible, "output")
+    if table.ndim == 2:
         if ids is None:
             n_cases = energy.batch_shape[0] if energy.batch_shape else 1
-            every = torch.arange(len(candidates), device=candidates.device)
-            ids = every.expand(n_cases, -1)
-        rows = energy.evaluate_rows(candidates, ids)
-        score = -rows.free_energy
-        states = States(candidates, ids=ids, row_logits=rows.logits)
+            ids = torch.arange(len(table), device=table.device).expand(n_cases, -1)
+        rows = energy.evaluate_rows(table, ids)
+        score, states = -rows.free_energy, States(table, ids=ids, cache=rows.cache)
     else:
-        found = energy.lifted().evaluate(candidates)
-        score = -found.free_energy
-        states = States(candidates, hidden_means=found.hidden_means)
+        evaluated = energy.with_state_axis().evaluate(table)
+        score, states = -evaluated.free_energy, States(table, cache=evaluated.cache)
     counts = _counting(energy, states, mask)
     if counts is None:
         return states, score
@@ -136,10 +124,17 @@ def scores(
     return states, score.masked_fill(~counts, -torch.inf)
 
 
+def _everything(energy: Energy) -> Tensor:
+    """All outputs as a table."""
+    enumeration.check_size("n_visible", energy.visible, energy.n_visible)
+    like = energy.independent_field()
+    return enumeration.layer_states(energy.visible, energy.n_visible, like=like)
+
+
 def _counting(energy: Energy, states: States, mask: Tensor | None) -> Tensor | None:
     if energy.known is None:
         return mask
-    agrees = torch.as_tensor(energy.lifted().allows(dense(states)))
+    agrees = torch.as_tensor(energy.with_state_axis().allows(dense(states)))
     return agrees if mask is None else agrees & mask
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from crbm import checks, sampling
-from crbm.energies import BipartiteEnergy, Energy
+from crbm.energies import Energy, is_bipartite
 from crbm.sampling import Source
 from crbm.types import ChainState
 
@@ -17,22 +17,22 @@ def run(
     *,
     n_steps: int = 1,
     generator: Generator | None = None,
-    hidden_means: Float[Tensor, "*batch hidden"] | None = None,
+    cache: Tensor | None = None,
 ) -> ChainState:
     """The state of a Gibbs chain from `v` after `n_steps` steps.
 
     Parameters
     ----------
     energy
-        Any energy; clamped units of it stay as they are known.
+        Any energy; known outputs keep their value.
     v
-        Where the chains start, one per row; means in [0, 1] are allowed.
+        Where the chains start, one per row; means are allowed.
     n_steps
         The number of sweeps over all units.
     generator
         The source of randomness.
-    hidden_means
-        The p(h = 1 | v), where they are known already.
+    cache
+        That of `energy.evaluate(v)`, where it was called before.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def run(
     checks.whole_number("n_steps", n_steps, at_least=1)
     checks.columns("v", v, energy.n_visible, "output")
     source = sampling.stream(generator, v)
-    state = step(energy, v, source, hidden_means)
+    state = step(energy, v, source, cache)
     for _ in range(n_steps - 1):
         state = step(energy, state.v, source)
     return state
@@ -54,16 +54,13 @@ def step(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
     generator: Source = None,
-    hidden_means: Float[Tensor, "*batch hidden"] | None = None,
+    cache: Tensor | None = None,
 ) -> ChainState:
     """One sweep that leaves p(v) unchanged."""
-    if not isinstance(energy, BipartiteEnergy):
+    if not is_bipartite(energy):
         return site_step(energy, v, generator)
-    if hidden_means is None:
-        h = sampling.from_logits_(energy.hidden_logits(v), generator)
-    else:
-        h = sampling.bernoulli(hidden_means, generator)
-    return ChainState(sampling.from_logits_(energy.visible_logits(h), generator), h)
+    h = energy.sample_hidden(v, generator, cache)
+    return ChainState(energy.sample_visible(h, generator), h)
 
 
 def site_step(

@@ -9,9 +9,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from crbm import checks
-from crbm.energies import BipartiteEnergy, Energy, PairwiseEnergy
+from crbm.energies import (
+    BipartiteEnergy,
+    Energy,
+    PairwiseEnergy,
+    is_bipartite,
+    is_pairwise,
+)
 from crbm.kernels import rounds
 from crbm.types import Marginals, Moments
+from crbm.units import BERNOULLI
 
 
 def run(energy: Energy, *, n_steps: int = 50, damping: float = 0.3) -> Marginals:
@@ -22,7 +29,7 @@ def run(energy: Energy, *, n_steps: int = 50, damping: float = 0.3) -> Marginals
     Parameters
     ----------
     energy
-        Bipartite or pairwise; clamped units of it stay as they are known.
+        Bipartite or pairwise, with binary units; known outputs keep their value.
     n_steps
         Rounds of messages in both directions.
     damping
@@ -36,16 +43,29 @@ def run(energy: Energy, *, n_steps: int = 50, damping: float = 0.3) -> Marginals
     torch.Size([5, 3])
     """
     _check(n_steps, damping)
-    match energy:
-        case BipartiteEnergy():
-            return _bipartite(energy, n_steps, damping)
-        case PairwiseEnergy():
-            state = _pairwise(energy, n_steps, damping)
-            return Marginals(state.total.sigmoid(), state.delta)
-    raise TypeError(
-        "Belief propagation needs a pairwise or a bipartite energy; got "
-        f"{type(energy).__name__}. Use gibbs or mean_field for it."
-    )
+    if is_pairwise(energy):
+        state = _pairwise(energy, n_steps, damping)
+        return Marginals(state.total.sigmoid(), state.delta)
+    if not is_bipartite(energy):
+        raise TypeError(
+            "Belief propagation needs a pairwise or a bipartite energy; got "
+            f"{type(energy).__name__}. Use gibbs or mean_field for it."
+        )
+    _check_binary(energy)
+    return _bipartite(energy, n_steps, damping)
+
+
+def _check_binary(energy: BipartiteEnergy) -> None:
+    if energy.hidden != BERNOULLI or energy.visible != BERNOULLI:
+        raise TypeError(
+            "Belief propagation is written for binary units; this energy has "
+            f"{energy.visible!r} and {energy.hidden!r}. Use gibbs or mean_field for it."
+        )
+    if energy.weight.ndim != 2:
+        raise TypeError(
+            "Belief propagation keeps a message per pair of units, too many for "
+            "convolutional couplings. Use gibbs or mean_field for them."
+        )
 
 
 def moments(
@@ -116,7 +136,7 @@ class _PairwiseState(NamedTuple):
 
 def _pairwise(energy: PairwiseEnergy, n_steps: int, damping: float) -> _PairwiseState:
     couplings = Couplings.of(energy.weight)
-    field = energy.start_logits()
+    field = energy.clamp_logits(energy.independent_field())
     if rounds.serve([field], couplings):
         return _PairwiseState(*rounds.pairwise(field, couplings, n_steps, damping))
     told = field.new_zeros(*field.shape, energy.n_visible)
@@ -130,7 +150,7 @@ def _pairwise(energy: PairwiseEnergy, n_steps: int, damping: float) -> _Pairwise
 
 def _bipartite(energy: BipartiteEnergy, n_steps: int, damping: float) -> Marginals:
     couplings = Couplings.of(energy.weight)
-    field = energy.start_logits()
+    field = energy.clamp_logits(energy.independent_field())
     hidden_field = energy.hidden_bias.expand(*field.shape[:-1], energy.n_hidden)
     fields = field, hidden_field
     if rounds.serve(fields, couplings):

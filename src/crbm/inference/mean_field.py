@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from crbm import checks
-from crbm.energies import BipartiteEnergy, Energy
+from crbm.energies import Energy, is_bipartite
 from crbm.types import Marginals
 
 
@@ -24,11 +23,11 @@ def run(
     Parameters
     ----------
     energy
-        Any energy; clamped units of it stay as they are known.
+        Any energy; known outputs keep their value.
     n_steps
         The number of updates of all units.
     v
-        Where to start; the logistic-regression part of the model unless given.
+        Where to start; `energy.start()` unless given.
 
     Examples
     --------
@@ -56,17 +55,15 @@ def steps(
 def step(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
-    hidden_means: Float[Tensor, "*batch hidden"] | None = None,
+    cache: Tensor | None = None,
 ) -> Float[Tensor, "*batch visible"]:
     """The means after one update of all units.
 
-    `hidden_means` are the p(h = 1 | v), where they are known already.
+    `cache` is that of `energy.evaluate(v)`, where it was called before.
     """
-    if not isinstance(energy, BipartiteEnergy):
+    if not is_bipartite(energy):
         return _sweep(energy, v)
-    if hidden_means is None:
-        hidden_means = energy.hidden_logits(v).sigmoid_()
-    return energy.visible_logits(hidden_means).sigmoid_()
+    return energy.visible_mean(energy.hidden_mean(v, cache))
 
 
 def log_partition_bound(
@@ -77,8 +74,7 @@ def log_partition_bound(
     It holds for energies that are linear in each unit, as those of RBM, CRBM and CRF
     are; the hidden units take their best means given those of v.
     """
-    entropy = torch.special.entr(v) + torch.special.entr(1 - v)
-    return entropy.sum(-1) - energy.free_energy(v)
+    return energy.visible.entropy(v) - energy.free_energy(v)
 
 
 def _sweep(energy: Energy, v: Tensor) -> Tensor:

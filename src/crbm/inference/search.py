@@ -20,9 +20,9 @@ def gibbs(
 ) -> Found:
     """The best of `n_steps` Gibbs states: the stochastic search of training.
 
-    The walk starts at the logistic-regression part of the model, or at fair coins when
-    no input drives the outputs; the start itself is not among the states compared
-    [1]_, Section 6.2.
+    The walk starts at the means given the input alone, or at random outputs when the
+    input has no direct connections to them; the start itself is not among the states
+    compared [1]_, Section 6.2.
 
     Examples
     --------
@@ -40,8 +40,9 @@ def gibbs(
 def mean_field(energy: Energy, *, n_steps: int = 10) -> Found:
     """The best of `n_steps` mean-field states: the same search at test time.
 
-    The states are means in [0, 1]; round them for a prediction. Without an input that
-    drives the outputs the search starts at their mean of a half, so that it repeats.
+    The states are means; round those of binary outputs for a prediction. Without
+    direct connections from the input the search starts at the means of units without
+    any field, so that it is deterministic.
     """
     checks.whole_number("n_steps", n_steps, at_least=1)
     best = lowest(visited(energy, energy.start(), n_steps, means.step))
@@ -57,8 +58,8 @@ def walk(
     """The states of a Gibbs chain after `v`."""
     source = sampling.stream(generator, v)
 
-    def step(energy: Energy, v: Tensor, means: Tensor | None) -> Tensor:
-        return gibbs_chain.step(energy, v, source, means).v
+    def step(energy: Energy, v: Tensor, cache: Tensor | None) -> Tensor:
+        return gibbs_chain.step(energy, v, source, cache).v
 
     return visited(energy, v, n_steps, step)
 
@@ -70,22 +71,22 @@ def visited(
     step: Callable[[Energy, Tensor, Tensor | None], Tensor],
 ) -> Iterator[Evaluated]:
     """The states that `n_steps` steps from `v` lead to, each evaluated just once."""
-    means = None
+    cache = None
     for _ in range(n_steps):
-        v = step(energy, v, means)
+        v = step(energy, v, cache)
         state = energy.evaluate(v)
-        means = state.hidden_means
+        cache = state.cache
         yield state
 
 
 def lowest(states: Iterator[Evaluated]) -> Evaluated:
     """The state of lowest free energy for each case; the earliest among equals."""
-    v, lowest, means = next(states)
-    v, means = v.clone(), None if means is None else means.clone()
+    v, lowest, cache = next(states)
+    v, cache = v.clone(), None if cache is None else cache.clone()
     for state in states:
         better = state.free_energy < lowest
         lowest = torch.where(better, state.free_energy, lowest)
         kernels.copy_rows_(v, state.v, better)
-        if means is not None and state.hidden_means is not None:
-            kernels.copy_rows_(means, state.hidden_means, better)
-    return Evaluated(v, lowest, means)
+        if cache is not None and state.cache is not None:
+            kernels.copy_rows_(cache, state.cache, better)
+    return Evaluated(v, lowest, cache)

@@ -8,11 +8,11 @@ A loop runs on one thread, however many torch has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,14 +20,30 @@ from jaxtyping import Bool, Float, Int, Int16, Int64, UInt64
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from crbm.types import RowLogits
-
 # Smaller tensors are done before a call of a loop has found out what it was given.
 WORTH_CALLING = 2**10
 # Numbers in a block of a large tensor that torch makes: a megabyte stays in the
 # processor's cache; other devices want more work at a time.
 BLOCK, BLOCK_ELSEWHERE = 2**18, 2**26
 _WANTED = ContextVar("wanted", default=True)
+
+
+class RowLogits(NamedTuple):
+    """The fields of hidden units for rows of a shared table, in two parts.
+
+    Their sum, one row of hidden units for each case and candidate, is the largest
+    tensor in learning from candidates, and is never formed.
+
+    Parameters
+    ----------
+    by_row
+        What each row of the table contributes.
+    by_case
+        What the input of each case contributes.
+    """
+
+    by_row: Float[Tensor, "rows hidden"]
+    by_case: Float[Tensor, "batch hidden"]
 
 
 @contextmanager
@@ -184,7 +200,7 @@ def softplus_of_rows(
             [16., 16.]])
     """
     if not _serve_rows(logits):
-        return torch.cat([softplus(x).sum(-1) for x, _ in _blocks(logits, ids)])
+        return torch.cat([softplus(x).sum(-1) for x, _ in row_blocks(logits, ids)])
     total = logits.by_row.new_empty(ids.shape)
     tensors = (*logits, ids, total)
     _loops().softplus_of_rows(*(tensor.numpy() for tensor in tensors))
@@ -207,13 +223,24 @@ def means_of_rows(
     >>> [sums.flatten().tolist() for sums in means_of_rows(logits, ids, weight)]
     [[0.5, 1.0, 0.5], [1.0, 1.0]]
     """
+    if not _serve_rows(logits):
+        return mean_sums(torch.sigmoid_, logits, ids, weight)
     by_row, by_case = (torch.zeros_like(part) for part in logits)
-    if _serve_rows(logits):
-        tensors = (*logits, ids, weight, by_row, by_case)
-        _loops().means_of_rows(*(tensor.numpy() for tensor in tensors))
-        return by_row, by_case
-    for x, cases in _blocks(logits, ids):
-        h = x.sigmoid_().mul_(weight[cases, :, None])
+    tensors = (*logits, ids, weight, by_row, by_case)
+    _loops().means_of_rows(*(tensor.numpy() for tensor in tensors))
+    return by_row, by_case
+
+
+def mean_sums(
+    mean: Callable[[Tensor], Tensor],
+    logits: RowLogits,
+    ids: Int[Tensor, "batch states"],
+    weight: Float[Tensor, "batch states"],
+) -> tuple[Float[Tensor, "rows hidden"], Float[Tensor, "batch hidden"]]:
+    """Sums of weighted `mean(x)`: by row over all cases, and by case over its rows."""
+    by_row, by_case = (torch.zeros_like(part) for part in logits)
+    for x, cases in row_blocks(logits, ids):
+        h = mean(x).mul_(weight[cases, :, None])
         by_row.index_add_(0, ids[cases].flatten(), h.flatten(0, 1))
         by_case[cases] = h.sum(1)
     return by_row, by_case
@@ -224,7 +251,7 @@ def _serve_rows(logits: RowLogits) -> bool:
     return serve(by_case) and by_row.is_contiguous() and not by_row.requires_grad
 
 
-def _blocks(logits: RowLogits, ids: Tensor) -> Iterator[tuple[Tensor, slice]]:
+def row_blocks(logits: RowLogits, ids: Tensor) -> Iterator[tuple[Tensor, slice]]:
     """Log-odds of a few cases at a time, as fresh memory costs more than arithmetic."""
     n_hidden = logits.by_row.shape[1]
     size = BLOCK if logits.by_row.device.type == "cpu" else BLOCK_ELSEWHERE

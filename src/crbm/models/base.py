@@ -6,24 +6,30 @@ from collections.abc import Mapping
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from crbm import checks
 from crbm.energies import Energy, FunctionalEnergy
-from crbm.types import Contrast, Evaluated, EvaluatedRows, Moments, States
-
-NEEDS_STATES = (
-    "{model} needs states for its gradient, but the objective names moments, which "
-    "serve only a CRF. Use an objective that names states, e.g. ContrastiveDivergence."
-)
+from crbm.types import Cases, Contrast
+from crbm.units import BERNOULLI, Units
 
 
 class EnergyModel(nn.Module):
     """A model of p(v | u) given by its free energy.
 
-    A subclass sets `n_visible` and defines `free_energy`; gradients then come by
-    autograd and Gibbs sampling flips one unit at a time. Models that know better
-    override `condition` and `add_gradient`.
+    A subclass sets `n_visible` and overrides one method: `condition(u)`, which returns
+    an energy with u absorbed, or `free_energy(v, u)`, from which gradients come by
+    autograd and Gibbs sampling changes one unit at a time. Gradients with respect to
+    the energy's fields are pulled back through whatever computed them.
+
+    Attributes
+    ----------
+    n_visible
+        The number of outputs, counted as numbers: `n_values` per categorical unit.
+    visible
+        The kind of output; binary unless set.
+    closed_form
+        Whether `add_gradient` needs no autograd graph of `condition(u)`.
 
     Examples
     --------
@@ -39,51 +45,85 @@ class EnergyModel(nn.Module):
     """
 
     n_visible: int
+    visible: Units = BERNOULLI
+    closed_form: bool = False
 
-    def free_energy(
-        self, v: Float[Tensor, "batch visible"], u: Float[Tensor, "batch inputs"]
-    ) -> Float[Tensor, " batch"]:
-        """F(v, u), low where v is likely given u."""
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `free_energy(v, u)`."
-        )
-
-    def condition(self, u: Float[Tensor, "batch inputs"]) -> Energy:
+    def condition(self, u: Float[Tensor, "batch ..."] | None) -> Energy:
         """The distribution p(v | u) as an energy with u absorbed."""
+        if u is None:
+            raise ValueError(f"{type(self).__name__} needs inputs `u`; got None.")
         return FunctionalEnergy(self.free_energy, u, self.n_visible)
 
-    def absorb(self, u: Float[Tensor, "batch inputs"] | None) -> Energy:
-        """`condition` for inputs that were checked before: the training loop's door."""
-        return self.condition(u)  # type: ignore[arg-type]
+    def free_energy(
+        self, v: Float[Tensor, "batch ..."], u: Float[Tensor, "batch ..."] | None = None
+    ) -> Float[Tensor, " batch"]:
+        """F(v, u), low where v is likely given u."""
+        if type(self).condition is EnergyModel.condition:
+            raise NotImplementedError(
+                f"{type(self).__name__} must define `free_energy(v, u)` or "
+                "`condition(u)`."
+            )
+        v = self.flatten_outputs(v)
+        self._check_outputs(v)
+        return self.condition(u).free_energy(v)
+
+    def forward(
+        self, v: Float[Tensor, "batch ..."], u: Float[Tensor, "batch ..."] | None = None
+    ) -> Float[Tensor, " batch"]:
+        """The free energy: `model(v, u)` is `model.free_energy(v, u)`."""
+        return self.free_energy(v, u)
+
+    def flatten_outputs(
+        self, v: Float[Tensor, "batch ..."]
+    ) -> Float[Tensor, "batch visible"]:
+        """Outputs as energies take them: one row of numbers per case."""
+        return v
+
+    def check_cases(self, cases: Cases) -> None:
+        """Refuse training cases that the model cannot learn from."""
+        checks.same_length(u=cases.u, v=cases.v, weight=cases.weight)
+        if cases.n_cases == 0:
+            raise ValueError("Training needs at least one case; got none.")
+        v = self.flatten_outputs(cases.v)
+        checks.columns("v", v, self.n_visible, "output")
+        checks.same_kind("v", v, self._parameter)
+        self.visible.check("v", v, missing=True)
+        if cases.u is not None:
+            self._check_inputs(cases.u)
 
     def add_gradient(
         self,
-        u: Float[Tensor, "batch inputs"] | None,
+        u: Float[Tensor, "batch ..."] | None,
         contrast: Contrast,
         *,
         into: Mapping[str, Tensor],
         scale: float = 1.0,
+        energy: Energy | None = None,
     ) -> None:
         """Add `scale` times the gradient of a contrast, summed over cases, to `into`.
 
         `into` holds a tensor per parameter name. With the parameters themselves and a
-        negative scale this is a step of plain gradient descent.
+        negative scale this is a step of plain gradient descent. `energy` is that of
+        `condition(u)`, where it is at hand with its autograd graph.
         """
-        with torch.enable_grad():
-            gap = self._average(u, contrast.positive) - self._average(
-                u, contrast.negative
-            )
-            parameters = dict(self.named_parameters())
-            slopes = torch.autograd.grad(
-                gap, list(parameters.values()), allow_unused=True
-            )
+        if energy is None:
+            with torch.enable_grad():
+                energy = self.condition(u)
+        pairs = [p for p in energy.field_gradients(contrast) if p.field.requires_grad]
+        named = {name: p for name, p in self.named_parameters() if p.requires_grad}
+        gradients = torch.autograd.grad(
+            [pair.field for pair in pairs],
+            list(named.values()),
+            [pair.gradient for pair in pairs],
+            allow_unused=True,
+        )
         with torch.no_grad():
-            for name, slope in zip(parameters, slopes, strict=True):
-                if slope is not None:
-                    into[name].add_(slope, alpha=scale)
+            for name, gradient in zip(named, gradients, strict=True):
+                if gradient is not None:
+                    into[name].add_(gradient, alpha=scale)
 
     def gradients(
-        self, u: Float[Tensor, "batch inputs"] | None, contrast: Contrast
+        self, u: Float[Tensor, "batch ..."] | None, contrast: Contrast
     ) -> dict[str, Tensor]:
         """The gradient of a contrast, summed over cases, by parameter name."""
         into = {
@@ -93,39 +133,36 @@ class EnergyModel(nn.Module):
         self.add_gradient(u, contrast, into=into)
         return into
 
-    def _average(self, u: Tensor | None, states: States | Moments) -> Tensor:
-        """The weighted sum of F over states, differentiable in the parameters."""
-        if isinstance(states, Moments):
-            raise TypeError(NEEDS_STATES.format(model=type(self).__name__))
-        energy = self.absorb(u).expand(states.n_cases)
-        free = evaluate(energy, states).free_energy
-        return (free if states.weight is None else free * states.weight).sum()
+    @property
+    def _parameter(self) -> Tensor:
+        """A parameter, for its dtype and device."""
+        return next(self.parameters())
 
-    def _check_inputs(self, u: Tensor, n_inputs: int, like: Tensor) -> None:
-        checks.columns("u", u, n_inputs, "input")
-        checks.same_kind("u", u, like)
+    def _check_inputs(self, u: Tensor) -> None:
+        n_inputs = getattr(self, "n_inputs", None)
+        if n_inputs:
+            checks.columns("u", u, n_inputs, "input")
+        checks.same_kind("u", u, self._parameter)
         checks.finite("u", u)
 
-    def _check_outputs(self, v: Tensor, like: Tensor) -> None:
+    def _check_outputs(self, v: Tensor) -> None:
         checks.columns("v", v, self.n_visible, "output")
-        checks.same_kind("v", v, like)
-        checks.within_unit("v", v)
-
-
-def evaluate(energy: Energy, states: States) -> Evaluated | EvaluatedRows:
-    """F of a phase's states, whichever form they have, and what it says of h."""
-    if states.ids is not None:
-        return energy.evaluate_rows(states.v, states.ids)
-    return (energy if states.v.ndim == 2 else energy.lifted()).evaluate(states.v)
+        checks.same_kind("v", v, self._parameter)
+        self.visible.check_mean("v", v)
 
 
 def small_normal(
     *shape: int,
-    generator: torch.Generator | None,
+    generator: Generator | None,
     dtype: torch.dtype | None,
     device: torch.device | str | None,
     scale: float = 0.01,
 ) -> nn.Parameter:
-    """Weights to start from: normal with a small standard deviation."""
-    weight = torch.empty(*shape, dtype=dtype, device=device)
-    return nn.Parameter(weight.normal_(0.0, scale, generator=generator))
+    """Initial weights: normal with a small standard deviation.
+
+    They are drawn where the generator is, so one seed gives the same weights on every
+    device.
+    """
+    drawn_on = device if generator is None else generator.device
+    weight = torch.empty(*shape, dtype=dtype, device=drawn_on)
+    return nn.Parameter(weight.normal_(0.0, scale, generator=generator).to(device))

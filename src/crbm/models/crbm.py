@@ -9,11 +9,11 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from crbm import checks
-from crbm.energies import BipartiteEnergy
+from crbm.energies import BipartiteEnergy, Dense, Energy
 from crbm.kernels.products import add_product_, affine
-from crbm.models.base import NEEDS_STATES, EnergyModel, evaluate, small_normal
-from crbm.models.statistics import BipartitePhase, bipartite_phase, table_phase
-from crbm.types import Contrast, EvaluatedRows, Moments, States
+from crbm.models.base import EnergyModel, small_normal
+from crbm.types import Contrast
+from crbm.units import BERNOULLI, Units
 
 
 class CRBM(EnergyModel):
@@ -22,9 +22,13 @@ class CRBM(EnergyModel):
     Parameters
     ----------
     n_inputs, n_visible, n_hidden
-        Sizes of u, v and h. Without hidden units this is logistic regression.
+        Sizes of u, v and h. Without hidden units this is logistic regression, or
+        linear regression if the outputs are Gaussian.
     generator
-        Where the initial weights are drawn from.
+        Source of the initial weights.
+    visible
+        The kind of output. `n_visible` counts numbers, so four outputs with three
+        values each are `n_visible=12, visible=Categorical(3)`.
     connect_uv, connect_uh
         Whether the input biases the outputs, and the hidden units.
     init_scale
@@ -49,6 +53,7 @@ class CRBM(EnergyModel):
 
     weight_uv: nn.Parameter | None
     weight_uh: nn.Parameter | None
+    closed_form = True
 
     def __init__(
         self,
@@ -57,6 +62,7 @@ class CRBM(EnergyModel):
         n_hidden: int,
         generator: Generator | None = None,
         *,
+        visible: Units = BERNOULLI,
         connect_uv: bool = True,
         connect_uh: bool = True,
         init_scale: float = 0.01,
@@ -68,7 +74,9 @@ class CRBM(EnergyModel):
         checks.whole_number("n_visible", n_visible, at_least=1)
         checks.whole_number("n_hidden", n_hidden, at_least=0)
         checks.not_negative("init_scale", init_scale)
+        visible.check_size("n_visible", n_visible)
         self.n_inputs, self.n_visible, self.n_hidden = n_inputs, n_visible, n_hidden
+        self.visible = visible
 
         def weights(*shape: int, scale: float = 0.01) -> nn.Parameter:
             return small_normal(
@@ -92,19 +100,20 @@ class CRBM(EnergyModel):
         hidden: float = 0.0,
         weight: Float[Tensor, " cases"] | None = None,
     ) -> None:
-        """Set the biases to where training starts well, from the outputs to learn.
+        """Initialise the biases from the outputs to learn.
 
-        Each output starts at the log-odds of being on [2]_, Section 8, where one that
-        always or never is counts as if it had been otherwise once. Every hidden unit
-        starts at the log-odds `hidden`: mostly off, at -2 to -4, they leave to
-        the inputs what these can tell, and specialise on the rest.
+        The bias of each output is set to its base rate, for binary outputs the log-odds
+        of being on [2]_, Section 8, with add-one smoothing, so that constant outputs
+        stay finite. All hidden units start at the bias `hidden`: at -2 to -4 they are
+        mostly off, the inputs explain what they can, and hidden units specialise on
+        the rest.
 
         Parameters
         ----------
         v
-            Outputs of all cases; NaN marks a label that is not known.
+            Outputs of all cases; NaN marks an output that is not known.
         hidden
-            Log-odds of every hidden unit.
+            Bias of every hidden unit.
         weight
             How much each case counts; None counts all alike.
 
@@ -115,34 +124,28 @@ class CRBM(EnergyModel):
         >>> model.bias_v.data, model.bias_h.data
         (tensor([-1.0986,  0.0000]), tensor([-2., -2., -2.]))
         """
-        known, on = ~v.isnan(), v.nan_to_num()
-        self._check_outputs(on, self.bias_v)
-        counts = known if weight is None else known * weight[:, None]
-        n_on, n_known = (on * counts).sum(0), counts.sum(0)
-        self.bias_v.copy_(torch.log((n_on + 1) / (n_known - n_on + 1)))
+        checks.columns("v", v, self.n_visible, "output")
+        checks.same_kind("v", v, self.bias_v)
+        self.visible.check("v", v, missing=True)
+        counts = (~v.isnan()).to(v)
+        if weight is not None:
+            counts = counts * weight[:, None]
+        total = (v.nan_to_num() * counts).sum(0)
+        self.bias_v.copy_(self.visible.starting_field(total, counts.sum(0)))
         self.bias_h.fill_(hidden)
 
-    def condition(self, u: Float[Tensor, "batch inputs"]) -> BipartiteEnergy:
+    def condition(self, u: Float[Tensor, "batch inputs"] | None) -> BipartiteEnergy:
         """p(v | u) as an RBM whose biases have absorbed u."""
-        self._check_inputs(u, self.n_inputs, self.bias_v)
-        return self.absorb(u)
-
-    def absorb(self, u: Float[Tensor, "batch inputs"] | None) -> BipartiteEnergy:
         if u is None:
             raise ValueError("A CRBM needs inputs `u`; got None. Without them use RBM.")
+        self._check_inputs(u)
         return BipartiteEnergy(
-            self.weight_vh,
+            Dense(self.weight_vh),
             _shifted(self.bias_v, u, self.weight_uv),
             _shifted(self.bias_h, u, self.weight_uh),
-            driven=self.weight_uv is not None,
+            self.visible,
+            has_visible_input=self.weight_uv is not None,
         )
-
-    def free_energy(
-        self, v: Float[Tensor, "batch visible"], u: Float[Tensor, "batch inputs"]
-    ) -> Float[Tensor, " batch"]:
-        """F(v, u) [1]_, Eq. 10."""
-        self._check_outputs(v, self.bias_v)
-        return self.condition(u).free_energy(v)
 
     @torch.no_grad()
     def add_gradient(
@@ -152,13 +155,19 @@ class CRBM(EnergyModel):
         *,
         into: Mapping[str, Tensor],
         scale: float = 1.0,
+        energy: Energy | None = None,
     ) -> None:
-        # dF/dW_vh = -v h, dF/dW_uv = -u v and so on, with h = p(h = 1 | v):
-        # the closed form of what autograd gives, several times faster.
-        positive = self._phase(u, contrast.positive)
-        negative = self._phase(u, contrast.negative)
+        # dF/dW_vh = -v h, dF/dW_uv = -u v and so on, with h its mean given v: the same
+        # as pulling the energy's gradients back, but straight into the weights.
+        if energy is None:
+            energy = self.condition(u)
+        assert isinstance(energy, BipartiteEnergy)
+        positive, negative = (
+            energy.phase(contrast.positive),
+            energy.phase(contrast.negative),
+        )
         for sign, phase in ((-1, positive), (1, negative)):
-            add_product_(into["weight_vh"], phase.v, phase.partner, sign * scale)
+            add_product_(into["weight_vh"], phase.v, phase.weighted_h, sign * scale)
         for side, more, less in (
             ("v", negative.mean_v, positive.mean_v),
             ("h", negative.mean_h, positive.mean_h),
@@ -167,23 +176,13 @@ class CRBM(EnergyModel):
             if f"weight_u{side}" in into and u is not None:
                 add_product_(into[f"weight_u{side}"], u, more - less, scale)
 
-    def _phase(self, u: Tensor | None, states: States | Moments) -> BipartitePhase:
-        if isinstance(states, Moments):
-            raise TypeError(NEEDS_STATES.format(model=type(self).__name__))
-        if states.hidden_means is None and states.row_logits is None:
-            states = _evaluated(self.absorb(u), states)
-        if states.row_logits is not None:
-            return table_phase(states, states.row_logits)
-        assert states.hidden_means is not None
-        return bipartite_phase(states, states.hidden_means)
-
-
-def _evaluated(energy: BipartiteEnergy, states: States) -> States:
-    """The states with what they say of the hidden units."""
-    found = evaluate(energy.expand(states.n_cases), states)
-    if isinstance(found, EvaluatedRows):
-        return states._replace(row_logits=found.logits)
-    return states._replace(hidden_means=found.hidden_means)
+    def extra_repr(self) -> str:
+        sizes = [f"n_visible={self.n_visible}", f"n_hidden={self.n_hidden}"]
+        if self.n_inputs:
+            sizes.insert(0, f"n_inputs={self.n_inputs}")
+        if self.visible != BERNOULLI:
+            sizes.append(f"visible={self.visible}")
+        return ", ".join(sizes)
 
 
 def _shifted(bias: Tensor, u: Tensor, weight: Tensor | None) -> Tensor:

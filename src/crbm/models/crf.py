@@ -9,11 +9,11 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from crbm import checks
-from crbm.energies import PairwiseEnergy
+from crbm.energies import Energy, PairwiseEnergy
+from crbm.energies.pairwise import moment_sums
 from crbm.kernels.products import add_product_, affine
 from crbm.models.base import EnergyModel, small_normal
-from crbm.models.statistics import Phase, pairwise_phase
-from crbm.types import Contrast, Moments, States
+from crbm.types import Contrast
 
 
 class CRF(EnergyModel):
@@ -28,7 +28,7 @@ class CRF(EnergyModel):
     n_inputs, n_visible
         Sizes of u and v.
     generator
-        Where the initial input weights are drawn from; couplings start at zero.
+        Source of the initial input weights; couplings start at zero.
     dtype, device
         As everywhere in torch.
 
@@ -38,6 +38,8 @@ class CRF(EnergyModel):
     >>> model.free_energy(torch.ones(5, 3), torch.ones(5, 4)).shape
     torch.Size([5])
     """
+
+    closed_form = True
 
     def __init__(
         self,
@@ -65,23 +67,13 @@ class CRF(EnergyModel):
         symmetric = (self.weight_vv + self.weight_vv.T) / 2
         return symmetric - symmetric.diag().diag()
 
-    def condition(self, u: Float[Tensor, "batch inputs"]) -> PairwiseEnergy:
+    def condition(self, u: Float[Tensor, "batch inputs"] | None) -> PairwiseEnergy:
         """p(v | u) as a pairwise energy whose biases have absorbed u."""
-        self._check_inputs(u, self.n_inputs, self.bias_v)
-        return self.absorb(u)
-
-    def absorb(self, u: Float[Tensor, "batch inputs"] | None) -> PairwiseEnergy:
         if u is None:
             raise ValueError("A CRF needs inputs `u`; got None.")
+        self._check_inputs(u)
         bias = affine(u, self.weight_uv, self.bias_v)
-        return PairwiseEnergy(self.couplings(), bias, driven=True)
-
-    def free_energy(
-        self, v: Float[Tensor, "batch visible"], u: Float[Tensor, "batch inputs"]
-    ) -> Float[Tensor, " batch"]:
-        """F(v, u), which is the energy: a CRF has no hidden units."""
-        self._check_outputs(v, self.bias_v)
-        return self.condition(u).free_energy(v)
+        return PairwiseEnergy(self.couplings(), bias, has_visible_input=True)
 
     @torch.no_grad()
     def add_gradient(
@@ -91,9 +83,10 @@ class CRF(EnergyModel):
         *,
         into: Mapping[str, Tensor],
         scale: float = 1.0,
+        energy: Energy | None = None,
     ) -> None:
-        positive, products_positive = _sums(contrast.positive)
-        negative, products_negative = _sums(contrast.negative)
+        positive, products_positive = moment_sums(contrast.positive)
+        negative, products_negative = moment_sums(contrast.negative)
         gap = negative - positive
         into["bias_v"].add_(gap.sum(0), alpha=scale)
         assert u is not None
@@ -101,10 +94,5 @@ class CRF(EnergyModel):
         products = (products_negative - products_positive).fill_diagonal_(0)
         into["weight_vv"].add_(products, alpha=scale / 2)
 
-
-def _sums(states: States | Moments) -> tuple[Tensor, Tensor]:
-    """E[v] of each case and E[v v] summed over cases."""
-    if isinstance(states, Moments):
-        return states.v, states.vv.sum(0)
-    phase: Phase = pairwise_phase(states)
-    return phase.mean_v, phase.v.T @ phase.partner
+    def extra_repr(self) -> str:
+        return f"n_inputs={self.n_inputs}, n_visible={self.n_visible}"

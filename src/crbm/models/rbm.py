@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from crbm.energies import BipartiteEnergy
+from crbm.energies import BipartiteEnergy, Dense
 from crbm.models.crbm import CRBM
+from crbm.units import BERNOULLI, Units
 
 
 class RBM(CRBM):
@@ -18,7 +19,9 @@ class RBM(CRBM):
     n_visible, n_hidden
         Sizes of v and h.
     generator
-        Where the initial weights are drawn from.
+        Source of the initial weights.
+    visible
+        The kind of output; binary unless given.
     dtype, device
         As everywhere in torch.
 
@@ -34,6 +37,7 @@ class RBM(CRBM):
         n_hidden: int,
         generator: Generator | None = None,
         *,
+        visible: Units = BERNOULLI,
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
@@ -42,6 +46,7 @@ class RBM(CRBM):
             n_visible,
             n_hidden,
             generator,
+            visible=visible,
             connect_uv=False,
             connect_uh=False,
             dtype=dtype,
@@ -52,16 +57,6 @@ class RBM(CRBM):
         self, u: Float[Tensor, "batch inputs"] | None = None
     ) -> BipartiteEnergy:
         """p(v) as an energy; there is no input to absorb, so `u` changes nothing."""
-        return self.absorb(u)
-
-    def absorb(self, u: Float[Tensor, "batch inputs"] | None) -> BipartiteEnergy:
-        return BipartiteEnergy(self.weight_vh, self.bias_v, self.bias_h)
-
-    def free_energy(
-        self,
-        v: Float[Tensor, "batch visible"],
-        u: Float[Tensor, "batch inputs"] | None = None,
-    ) -> Float[Tensor, " batch"]:
-        """F(v) [1]_, Eq. 5."""
-        self._check_outputs(v, self.bias_v)
-        return self.condition(u).free_energy(v)
+        return BipartiteEnergy(
+            Dense(self.weight_vh), self.bias_v, self.bias_h, self.visible
+        )

@@ -1,26 +1,28 @@
-"""What the training loop asks of a learning rule."""
+"""What the training loop asks of an objective."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
 from crbm.energies import Energy
-from crbm.inference import gibbs, search
-from crbm.types import Batch, Contrast
+from crbm.inference import gibbs
+from crbm.types import Batch, ChainState, Contrast, Found
 
 
 @runtime_checkable
 class Objective(Protocol):
-    """A rule that names states: those to lower F at, and those to raise it at."""
+    """Names states: those to lower F at, and those to raise it at."""
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
-        """The states of one update; the model turns them into a gradient."""
+        """The states of one update; energy and model turn them into a gradient."""
         ...
 
 
@@ -29,31 +31,31 @@ PRECISIONS = ("full", "bf16")
 
 def for_chain(energy: Energy, precision: str) -> Energy:
     """The energy that a chain runs on, its products in the precision asked for."""
-    return energy if precision == "full" else energy.lowered()
+    return energy if precision == "full" else energy.in_precision(torch.bfloat16)
 
 
-def drawn(
+def impute(
     energy: Energy,
     v: Float[Tensor, "batch visible"],
-    n_steps: int,
-    generator: Generator | None,
+    by: Callable[[Energy], ChainState | Found],
 ) -> Float[Tensor, "batch visible"]:
-    """The outputs with unknown ones (NaN) drawn by a chain clamped at the others."""
+    """The outputs with unknown ones (NaN) filled in, given the known ones.
+
+    Parameters
+    ----------
+    energy
+        The distribution to fill them in from.
+    v
+        Outputs; where all are known, they are returned as they are.
+    by
+        How to choose a state of the clamped energy, e.g. `partial(sample, ...)`.
+    """
     if not math.isnan(v.sum()):
         return v
-    clamped = energy.expand(len(v)).clamp(v)
-    start = clamped.start(generator)
-    return gibbs.run(clamped, start, n_steps=n_steps, generator=generator).v
+    return by(energy.expand(len(v)).clamp(v)).v
 
 
-def found(
-    energy: Energy,
-    v: Float[Tensor, "batch visible"],
-    n_steps: int,
-    generator: Generator | None,
-) -> Float[Tensor, "batch visible"]:
-    """The outputs with unknown ones (NaN) as a search clamped at the others finds."""
-    if not math.isnan(v.sum()):
-        return v
-    clamped = energy.expand(len(v)).clamp(v)
-    return search.gibbs(clamped, n_steps=n_steps, generator=generator).v
+def sample(energy: Energy, *, n_steps: int, generator: Generator | None) -> ChainState:
+    """The end of a Gibbs chain from the energy's start."""
+    start = energy.start(generator)
+    return gibbs.run(energy, start, n_steps=n_steps, generator=generator)

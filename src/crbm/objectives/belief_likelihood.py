@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from torch import Generator
 
 from crbm import checks
-from crbm.energies import Energy, PairwiseEnergy
+from crbm.energies import Energy, PairwiseEnergy, is_pairwise
 from crbm.inference import loopy_bp
 from crbm.types import Batch, Contrast, Moments, States
 
 
 @dataclass(frozen=True)
 class BeliefLikelihood:
-    """The data against the moments that loopy belief propagation believes in.
+    """The data against the moments that loopy belief propagation estimates.
 
     For a CRF, whose gradient needs the means of v and of v v and nothing else. The
     loss is -log p(v | u) with Bethe's estimate of log Z: exact on trees.
@@ -35,21 +35,21 @@ class BeliefLikelihood:
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
-        if not isinstance(energy, PairwiseEnergy):
+        if not is_pairwise(energy):
             raise TypeError(
                 "BeliefLikelihood needs a CRF, whose outputs are coupled in pairs; got "
                 f"{type(energy).__name__}. Use CandidateLikelihood or Perceptron for "
                 "models with hidden units."
             )
-        negative = self._believed(energy)
+        negative = self._beliefs(energy)
         log_z = loopy_bp.log_partition(energy, negative)
         if not batch.v.sum().isnan():
             loss = energy.free_energy(batch.v) + log_z
             return Contrast(States(batch.v), negative, loss)
         clamped = energy.clamp(batch.v)
-        positive = self._believed(clamped)
+        positive = self._beliefs(clamped)
         loss = log_z - loopy_bp.log_partition(clamped, positive)
         return Contrast(positive, negative, loss)
 
-    def _believed(self, energy: PairwiseEnergy) -> Moments:
+    def _beliefs(self, energy: PairwiseEnergy) -> Moments:
         return loopy_bp.moments(energy, n_steps=self.n_steps, damping=self.damping)

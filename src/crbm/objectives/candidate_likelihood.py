@@ -42,18 +42,17 @@ def against_all(energy: Energy, batch: Batch) -> Contrast:
     if batch.v.sum().isnan():
         return _partly_known(energy, batch)
     data = energy.evaluate(batch.v)
-    states, scores = exact.scores(energy, batch.candidates, batch.mask, batch.ids)
+    states, scores = exact.scores(energy, batch.candidates)
     return Contrast(
-        States(data.v, hidden_means=data.hidden_means),
+        States(data.v, cache=data.cache),
         states._replace(weight=scores.softmax(-1)),
         loss=data.free_energy + scores.logsumexp(-1),
     )
 
 
 def _partly_known(energy: Energy, batch: Batch) -> Contrast:
-    where = (batch.candidates, batch.mask, batch.ids)
-    agreeing, agreeing_scores = exact.scores(energy.clamp(batch.v), *where)
-    states, scores = exact.scores(energy, *where)
+    agreeing, agreeing_scores = exact.scores(energy.clamp(batch.v), batch.candidates)
+    states, scores = exact.scores(energy, batch.candidates)
     return Contrast(
         agreeing._replace(weight=agreeing_scores.softmax(-1)),
         states._replace(weight=scores.softmax(-1)),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from torch import Generator, Tensor
 
 from crbm import checks
 from crbm.energies import Energy
 from crbm.inference import gibbs
-from crbm.objectives.base import PRECISIONS, drawn, for_chain
+from crbm.objectives.base import PRECISIONS, for_chain, impute, sample
 from crbm.types import Batch, Contrast, Evaluated
 
 
@@ -42,13 +43,14 @@ class ContrastiveDivergence:
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
-        data = energy.evaluate(drawn(energy, batch.v, self.n_steps, generator))
+        by = partial(sample, n_steps=self.n_steps, generator=generator)
+        data = energy.evaluate(impute(energy, batch.v, by))
         end = gibbs.run(
             for_chain(energy, self.precision),
             data.v,
             n_steps=self.n_steps,
             generator=generator,
-            hidden_means=data.hidden_means,
+            cache=data.cache,
         )
         return Contrast.pair(data, energy.evaluate(end.v))
 
@@ -86,24 +88,25 @@ class PersistentContrastiveDivergence:
                 "one case is no sample for the next. "
                 "Use Perceptron or ContrastiveDivergence."
             )
-        data = energy.evaluate(drawn(energy, batch.v, self.n_steps, generator))
+        by = partial(sample, n_steps=self.n_steps, generator=generator)
+        data = energy.evaluate(impute(energy, batch.v, by))
         n_chains = len(data.v)
         if not self.chains or len(self.chains[0]) < n_chains:
             self.chains[:] = [part.clone() for part in _chain(data)]
-        start, *means = (part[:n_chains] for part in self.chains)
+        start, *caches = (part[:n_chains] for part in self.chains)
         end = energy.evaluate(
             gibbs.run(
                 energy,
                 start,
                 n_steps=self.n_steps,
                 generator=generator,
-                hidden_means=means[0] if means else None,
+                cache=caches[0] if caches else None,
             ).v
         )
         if len(self.chains[0]) == n_chains:
             self.chains[:] = _chain(end)
         else:  # the others wait for a larger batch
-            for part, new in zip((start, *means), _chain(end), strict=True):
+            for part, new in zip((start, *caches), _chain(end), strict=True):
                 part.copy_(new)
         return Contrast.pair(data, end)
 
@@ -117,9 +120,8 @@ class PersistentContrastiveDivergence:
 
 
 def _chain(state: Evaluated) -> list[Tensor]:
-    """What lives on of a chain: its outputs, and the means of h given them.
+    """Chain state kept between updates: v and the cache of its evaluation.
 
-    These are of the weights before the update, as if h itself had been kept, which
-    saves a product with all weights.
+    The cache is one update old, which saves a product.
     """
-    return [part for part in (state.v, state.hidden_means) if part is not None]
+    return [part for part in (state.v, state.cache) if part is not None]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Generator
-from torch.nn.functional import softplus
 
-from crbm.energies import BipartiteEnergy, Energy
+from crbm.energies import Energy
 from crbm.objectives.candidate_likelihood import against_all
 from crbm.types import Batch, Contrast, States
 
@@ -17,8 +16,9 @@ from crbm.types import Batch, Contrast, States
 class ExactLikelihood:
     """The data against all outputs, weighted by their exact probability.
 
-    For models of at most 20 outputs, and for logistic regression (no hidden units) of
-    any size: there F is linear in v, so one state at the means stands for all.
+    For models of at most 20 binary outputs (or as many states of other discrete ones),
+    and for models without hidden units of any size: there F is linear in v, so one
+    state at the means replaces all.
 
     Notes
     -----
@@ -28,16 +28,15 @@ class ExactLikelihood:
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
-        if isinstance(energy, BipartiteEnergy) and energy.n_hidden == 0:
+        if energy.is_independent:
             return _independent(energy.expand(batch.n_cases), batch)
-        return against_all(energy, batch._replace(candidates=None, mask=None, ids=None))
+        return against_all(energy, batch._replace(candidates=None))
 
 
-def _independent(energy: BipartiteEnergy, batch: Batch) -> Contrast:
-    logits = energy.start_logits()
-    means = logits.sigmoid()
+def _independent(energy: Energy, batch: Batch) -> Contrast:
+    field, units = energy.independent_field(), energy.visible
+    mean = units.mean(field)
     # An unknown output at its mean adds nothing to the gradient or to the loss.
-    unknown = batch.v.isnan()
-    v = torch.where(unknown, means, batch.v)
-    surprise = torch.where(unknown, 0, softplus(logits) - v * logits)
-    return Contrast(States(v), States(means), surprise.sum(-1))
+    v = torch.where(batch.v.isnan(), mean, batch.v)
+    loss = units.log_partition(field) - units.log_partition(field, batch.v)
+    return Contrast(States(v), States(mean), loss)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from torch import Generator
 
@@ -44,8 +45,9 @@ class MaxMargin:
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
         energy = energy.expand(batch.n_cases)
-        data = energy.evaluate(base.found(energy, batch.v, self.n_steps, generator))
-        toward_wrong = self.margin * (1 - 2 * data.v)
+        by = partial(search.gibbs, n_steps=self.n_steps, generator=generator)
+        data = energy.evaluate(base.impute(energy, batch.v, by))
+        toward_wrong = self.margin * energy.visible.hamming_slope(data.v)
         augmented = energy.tilt(toward_wrong)
         start = augmented.start(generator)
         found = search.lowest(search.walk(augmented, start, self.n_steps, generator))
@@ -54,6 +56,6 @@ class MaxMargin:
         )
         contrast = Contrast.pair(data, wrong)
         assert contrast.loss is not None
-        required = self.margin * (found.v - data.v).abs().sum(-1)
+        required = self.margin * energy.visible.hamming(found.v, data.v)
         violation = (required + contrast.loss).relu()
         return contrast.weighted((violation > 0).to(violation))._replace(loss=violation)

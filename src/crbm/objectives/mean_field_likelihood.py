@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import binary_cross_entropy
 
 from crbm import checks
-from crbm.energies import BipartiteEnergy, Energy
+from crbm.energies import Energy, is_bipartite
 from crbm.inference import mean_field
 from crbm.types import Batch, Contrast
 
@@ -70,7 +69,7 @@ class MeanFieldLikelihood:
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
-        if not isinstance(energy, BipartiteEnergy):
+        if not is_bipartite(energy):
             raise TypeError(
                 "MeanFieldLikelihood needs a model with hidden units, RBM or CRBM; got "
                 f"{type(energy).__name__}. Use BeliefLikelihood or ExactLikelihood for "
@@ -84,15 +83,9 @@ class MeanFieldLikelihood:
             nudged = self._towards(batch.v, mean_field.step(energy, nudged))
         contrast = Contrast.pair(energy.evaluate(nudged), energy.evaluate(free))
         scale = free.new_full((batch.n_cases,), 1 / self.nudge)
-        return contrast.weighted(scale)._replace(loss=surprise(batch.v, free))
+        loss = energy.visible.log_losses(free, batch.v).nansum(-1)
+        return contrast.weighted(scale)._replace(loss=loss)
 
     def _towards(self, v: Tensor, means: Tensor) -> Tensor:
         """The means moved towards the data; an unknown output is left where it is."""
         return torch.where(v.isnan(), means, means.lerp(v, self.nudge))
-
-
-def surprise(v: Tensor, means: Tensor) -> Tensor:
-    """-log of the probability of the known outputs if all were independent."""
-    known = torch.where(v.isnan(), means, v)
-    losses = binary_cross_entropy(means, known, reduction="none")
-    return torch.where(v.isnan(), 0, losses).sum(-1)

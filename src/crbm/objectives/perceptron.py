@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from torch import Generator
 
@@ -44,7 +45,8 @@ class Perceptron:
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
         energy = energy.expand(batch.n_cases)
-        data = energy.evaluate(base.found(energy, batch.v, self.n_steps, generator))
+        by = partial(search.gibbs, n_steps=self.n_steps, generator=generator)
+        data = energy.evaluate(base.impute(energy, batch.v, by))
         start = energy.start(generator)
         walked = base.for_chain(energy, self.precision)
         found = search.lowest(search.walk(walked, start, self.n_steps, generator))

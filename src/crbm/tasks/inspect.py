@@ -104,7 +104,7 @@ def label_couplings(
     sets = classifier.sets_.table_ if hashed else classifier.observed_
     v = sets[:: max(1, len(sets) // N_STATES)].to(classifier.models_[0].bias_v)
     u = v.new_zeros(1, classifier._n_inputs)
-    members = [couplings.run(model.absorb(u), v) for model in classifier.models_]
+    members = [couplings.run(model.condition(u), v) for model in classifier.models_]
     return torch.stack(members).mean(0).double().numpy()
 
 

@@ -10,9 +10,8 @@ import torch
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from crbm import checks
 from crbm.models import EnergyModel
-from crbm.types import Batch, Cases
+from crbm.types import Batch, Candidates, Cases
 
 Data: TypeAlias = Cases | Dataset[Any] | DataLoader[Any]
 
@@ -106,9 +105,7 @@ class Streamed(NamedTuple):
         batch = Batch(
             _like(batch.u, like),
             torch.as_tensor(batch.v).to(like),
-            _like(batch.candidates, like),
-            batch.mask,
-            batch.ids,
+            _candidates_like(batch.candidates, like),
             _like(batch.weight, like),
         )
         check_cases(self.model, batch)
@@ -141,19 +138,7 @@ def source(model: EnergyModel, data: Data) -> InMemory | Streamed:
 
 def check_cases(model: EnergyModel, data: Cases) -> None:
     """Refuse training cases that the model cannot learn from, before any update."""
-    parameter: Tensor = next(model.parameters())
-    checks.columns("v", data.v, model.n_visible, "output")
-    checks.same_kind("v", data.v, parameter)
-    checks.binary("v", data.v, missing=True)
-    checks.same_length(u=data.u, v=data.v, weight=data.weight)
-    if data.n_cases == 0:
-        raise ValueError("Training needs at least one case; got none.")
-    if data.u is not None:
-        n_inputs = getattr(model, "n_inputs", data.u.shape[-1])
-        if n_inputs:
-            checks.columns("u", data.u, n_inputs, "input")
-        checks.same_kind("u", data.u, parameter)
-        checks.finite("u", data.u)
+    model.check_cases(data)
 
 
 @contextmanager
@@ -195,6 +180,13 @@ def _column(values: Sequence[Any]) -> Tensor | None:
     if values[0] is None:
         return None
     return torch.stack([torch.as_tensor(value) for value in values])
+
+
+def _candidates_like(candidates: Any, like: Tensor) -> Candidates | None:
+    if candidates is None:
+        return None
+    table, mask, ids = Candidates.of(candidates)
+    return Candidates(table.to(like), mask, ids)
 
 
 def _like(field: Any, like: Tensor) -> Tensor | None:

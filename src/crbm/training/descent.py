@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from crbm.energies import Energy
 from crbm.models import EnergyModel
 from crbm.types import Contrast
 
@@ -20,7 +21,13 @@ UNSUITED = (torch.optim.LBFGS, torch.optim.SparseAdam)
 class Descent(Protocol):
     """One update of the weights."""
 
-    def __call__(self, u: Tensor | None, contrast: Contrast, share: float) -> None:
+    def __call__(
+        self,
+        u: Tensor | None,
+        contrast: Contrast,
+        share: float,
+        energy: Energy | None = None,
+    ) -> None:
         """Move the weights against `share` times the gradient of the contrast."""
         ...
 
@@ -43,13 +50,19 @@ class PlainDescent:
         self.model, self.learning_rate, self.l2 = model, learning_rate, l2
         self.into = {name: p.detach() for name, p in model.named_parameters()}
 
-    def __call__(self, u: Tensor | None, contrast: Contrast, share: float) -> None:
+    def __call__(
+        self,
+        u: Tensor | None,
+        contrast: Contrast,
+        share: float,
+        energy: Energy | None = None,
+    ) -> None:
         if self.l2:
             for name, weight in self.into.items():
                 if _decays(name):
                     weight.mul_(1 - self.learning_rate * self.l2)
         scale = -self.learning_rate * share
-        self.model.add_gradient(u, contrast, into=self.into, scale=scale)
+        self.model.add_gradient(u, contrast, into=self.into, scale=scale, energy=energy)
 
     def state(self) -> dict[str, Any]:
         return {}
@@ -66,7 +79,13 @@ class TorchDescent:
         for parameter in model.parameters():
             parameter.grad = torch.zeros_like(parameter)
 
-    def __call__(self, u: Tensor | None, contrast: Contrast, share: float) -> None:
+    def __call__(
+        self,
+        u: Tensor | None,
+        contrast: Contrast,
+        share: float,
+        energy: Energy | None = None,
+    ) -> None:
         into = {}
         for name, parameter in self.model.named_parameters():
             gradient = parameter.grad
@@ -75,7 +94,7 @@ class TorchDescent:
             if self.l2 and _decays(name):
                 gradient.add_(parameter.detach(), alpha=self.l2)
             into[name] = gradient
-        self.model.add_gradient(u, contrast, into=into, scale=share)
+        self.model.add_gradient(u, contrast, into=into, scale=share, energy=energy)
         self.optimizer.step()
 
     def state(self) -> dict[str, Any]:
@@ -105,5 +124,5 @@ def descent(
 
 
 def _decays(name: str) -> bool:
-    """L2 shrinks couplings, not biases."""
-    return not name.startswith("bias")
+    """L2 shrinks weights, not biases, also those of nested modules."""
+    return not name.rpartition(".")[2].startswith("bias")

@@ -15,6 +15,7 @@ from crbm.energies import Energy
 from crbm.inference import search
 from crbm.models import EnergyModel
 from crbm.types import Batch, Cases, Found, Marginals
+from crbm.units import Units
 
 ROWS_AT_ONCE = 1024
 
@@ -24,17 +25,17 @@ def by_search(energy: Energy, cases: Batch) -> Found:
     return search.mean_field(energy, n_steps=10)
 
 
-def _wrong(means: Tensor, v: Tensor) -> Tensor:
-    return (means > 0.5) != v.bool()
+def _errors(units: Units, means: Tensor, v: Tensor) -> Tensor:
+    return units.errors(means, v)
 
 
-def _minus_log(means: Tensor, v: Tensor) -> Tensor:
-    return -torch.where(v.bool(), means, 1 - means).clamp(min=LEAST).log()
+def _log_losses(units: Units, means: Tensor, v: Tensor) -> Tensor:
+    return units.log_losses(means, v, LEAST)
 
 
 # One output that was held impossible shall not decide alone.
 LEAST = 1e-3
-MEASURES = {"error": _wrong, "log_loss": _minus_log}
+MEASURES = {"error": _errors, "log_loss": _log_losses}
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,11 @@ class PredictionError:
         total = known = 0.0
         for start in range(0, self.data.n_cases, ROWS_AT_ONCE):
             cases = self.data.select(slice(start, start + ROWS_AT_ONCE))
-            energy = model.absorb(cases.u).expand(cases.n_cases)
-            means, counted = self.predict(energy, cases).v, ~cases.v.isnan()
-            total += float(MEASURES[self.measure](means, cases.v)[counted].sum())
-            known += float(counted.sum())
+            energy = model.condition(cases.u).expand(cases.n_cases)
+            means, v = self.predict(energy, cases).v, model.flatten_outputs(cases.v)
+            errors = MEASURES[self.measure](model.visible, means, v)
+            errors = errors[~errors.isnan()]
+            total, known = total + float(errors.sum()), known + errors.numel()
         return total / known if known else math.nan
 
 

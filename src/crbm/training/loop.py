@@ -188,11 +188,14 @@ def run_epoch(
         noise = ranks.noise(generator, run.n_updates)
         if augment is not None:
             batch = augment(batch, noise)
-        contrast = run.objective(model.absorb(batch.u), batch, noise)
+        batch = batch._replace(v=model.flatten_outputs(batch.v))
+        with torch.set_grad_enabled(not model.closed_form):
+            energy = model.condition(batch.u)
+        contrast = run.objective(energy.detach(), batch, noise)
         if batch.weight is not None:
             contrast = contrast.weighted(batch.weight)
         total = ranks.summed(counted(batch, contrast))
-        run.update(batch.u, contrast, 1 / total.weight)
+        run.update(batch.u, contrast, 1 / total.weight, energy)
         run.count(total.n_cases, total.loss)
         for hook in hooks:
             hook.after_update(run)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from crbm import kernels, sampling
-from crbm.energies import BipartiteEnergy, PairwiseEnergy
+from crbm.energies import BipartiteEnergy, Dense, PairwiseEnergy
 from crbm.experiments.bench import growth
 from crbm.experiments.bench.timing import interleaved
 from crbm.inference import loopy_bp
@@ -78,8 +78,8 @@ def _beliefs() -> Callable[[], object]:
 def _beliefs_of_two_sides() -> Callable[[], object]:
     generator = torch.Generator().manual_seed(0)
     sizes = (14, 128), (128, 14), (128, 128)
-    parts = (torch.randn(size, generator=generator) for size in sizes)
-    energy = BipartiteEnergy(*parts)
+    weight, visible, hidden = (torch.randn(s, generator=generator) for s in sizes)
+    energy = BipartiteEnergy(Dense(weight), visible, hidden)
     return lambda: loopy_bp.run(energy, n_steps=10)
 
 

@@ -7,48 +7,50 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm import kernels
-from crbm.types import RowLogits, States
+from crbm.kernels import RowLogits
+from crbm.types import States
+from crbm.units import Units
 
 
 class Phase(NamedTuple):
-    """One phase as sums.
+    """One phase of a pairwise energy as sums.
 
-    `v` and `partner` are the rows whose products v^T partner give the gradient of the
-    couplings, with the states' weights already in `partner`.
+    The products v^T weighted_v give the gradient of the couplings.
     """
 
     mean_v: Float[Tensor, "batch visible"]
     v: Float[Tensor, "rows visible"]
-    partner: Float[Tensor, "rows partners"]
+    weighted_v: Float[Tensor, "rows visible"]
 
 
 class BipartitePhase(NamedTuple):
-    """A phase of a model with hidden units: also their mean for each case."""
+    """One phase of a bipartite energy as sums.
+
+    The products v^T weighted_h give the gradient of the couplings.
+    """
 
     mean_v: Float[Tensor, "batch visible"]
-    v: Float[Tensor, "rows visible"]
-    partner: Float[Tensor, "rows hidden"]
     mean_h: Float[Tensor, "batch hidden"]
+    v: Float[Tensor, "rows visible"]
+    weighted_h: Float[Tensor, "rows hidden"]
 
 
 def bipartite_phase(states: States, h: Tensor) -> BipartitePhase:
-    """Sums of v, h and v h over states, where h = p(h = 1 | v)."""
+    """Sums of v, h and v h over states, where h is the mean given v."""
     if states.weight is not None:
         h = h * states.weight[..., None]
     mean_v = _mean_visible(states)
     if h.ndim == 2:
-        return BipartitePhase(mean_v, states.v, h, mean_h=h)
-    mean_h = h.sum(1)
-    return BipartitePhase(mean_v, states.v.flatten(0, 1), h.flatten(0, 1), mean_h)
+        return BipartitePhase(mean_v, h, states.v, h)
+    return BipartitePhase(mean_v, h.sum(1), states.v.flatten(0, 1), h.flatten(0, 1))
 
 
-def table_phase(states: States, logits: RowLogits) -> BipartitePhase:
+def table_phase(states: States, fields: RowLogits, hidden: Units) -> BipartitePhase:
     """The same for rows of a table; v h is summed by row, over all cases."""
     assert states.ids is not None
     assert states.weight is not None
-    sums = kernels.means_of_rows(logits, states.ids, states.weight)
-    return BipartitePhase(_mean_visible(states), states.v, *sums)
+    by_row, by_case = hidden.means_of_rows(fields, states.ids, states.weight)
+    return BipartitePhase(_mean_visible(states), by_case, states.v, by_row)
 
 
 def pairwise_phase(states: States) -> Phase:
@@ -60,9 +62,9 @@ def pairwise_phase(states: States) -> Phase:
         by_row = v.new_zeros(len(v))
         by_row.index_add_(0, states.ids.flatten(), weight.flatten())
         return Phase(mean_v, v, v * by_row[:, None])
-    partner = v if weight is None else v * weight[..., None]
+    weighted = v if weight is None else v * weight[..., None]
     rows = v.reshape(-1, v.shape[-1])
-    return Phase(mean_v, rows, partner.reshape(rows.shape))
+    return Phase(mean_v, rows, weighted.reshape(rows.shape))
 
 
 def _mean_visible(states: States) -> Tensor:

@@ -1,0 +1,174 @@
+"""Couplings: linear maps from visible to hidden units, with their transposes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import conv2d, conv_transpose2d
+from torch.nn.grad import conv2d_weight
+
+from crbm.kernels import products
+
+Map = TypeVar("Map", bound="Coupling")
+
+
+@dataclass(frozen=True)
+class Coupling(ABC):
+    """A linear map between the two layers of a bipartite energy.
+
+    Parameters
+    ----------
+    weight
+        The tensor that the map is linear in.
+    """
+
+    weight: Tensor
+
+    @abstractmethod
+    def up(
+        self,
+        v: Float[Tensor, "... visible"],
+        bias: Float[Tensor, "... hidden"] | None = None,
+    ) -> Float[Tensor, "... hidden"]:
+        """The field of the hidden units: W^T v + bias."""
+
+    @abstractmethod
+    def down(
+        self,
+        h: Float[Tensor, "... hidden"],
+        bias: Float[Tensor, "... visible"] | None = None,
+    ) -> Float[Tensor, "... visible"]:
+        """The field of the visible units: W h + bias, by the exact transpose."""
+
+    @abstractmethod
+    def product(
+        self, v: Float[Tensor, "rows visible"], h: Float[Tensor, "rows hidden"]
+    ) -> Tensor:
+        """The gradient of the sum over rows of h . up(v) by `weight`."""
+
+    def tempered(self: Map, beta: float) -> Map:
+        """The map times `beta`."""
+        return replace(self, weight=self.weight * beta)
+
+    def in_precision(self: Map, dtype: torch.dtype) -> Map:
+        """The map with its products in another precision."""
+        return replace(self, weight=self.weight.to(dtype))
+
+    def detach(self: Map) -> Map:
+        """The map without its autograd history."""
+        return replace(self, weight=self.weight.detach())
+
+
+@dataclass(frozen=True)
+class Dense(Coupling):
+    """Every visible unit coupled to every hidden unit.
+
+    Parameters
+    ----------
+    weight
+        W, of shape (visible, hidden).
+    """
+
+    weight: Float[Tensor, "visible hidden"]
+
+    def up(
+        self,
+        v: Float[Tensor, "... visible"],
+        bias: Float[Tensor, "... hidden"] | None = None,
+    ) -> Float[Tensor, "... hidden"]:
+        return _affine(v, self.weight, bias)
+
+    def down(
+        self,
+        h: Float[Tensor, "... hidden"],
+        bias: Float[Tensor, "... visible"] | None = None,
+    ) -> Float[Tensor, "... visible"]:
+        return _affine(h, self.weight.T, bias)
+
+    def product(
+        self, v: Float[Tensor, "rows visible"], h: Float[Tensor, "rows hidden"]
+    ) -> Float[Tensor, "visible hidden"]:
+        total = torch.zeros_like(self.weight)
+        products.add_product_(total, v, h, 1.0)
+        return total
+
+
+@dataclass(frozen=True)
+class Conv2d(Coupling):
+    """The same small window of weights at every position of an image.
+
+    Both layers are images of one size, flattened row by row with the channels of a
+    position next to each other; the border is padded with zeros.
+
+    Parameters
+    ----------
+    weight
+        The window, of shape (hidden channels, visible channels, height, width), its
+        height and width odd.
+    size
+        Height and width of the images.
+    """
+
+    weight: Float[Tensor, "h_channels v_channels height width"]
+    size: tuple[int, int]
+
+    def up(
+        self,
+        v: Float[Tensor, "... visible"],
+        bias: Float[Tensor, "... hidden"] | None = None,
+    ) -> Float[Tensor, "... hidden"]:
+        image = self._image(v.to(self.weight.dtype))
+        field = conv2d(image, self.weight, padding=self._padding)
+        return _add(self._flat(field, v), bias)
+
+    def down(
+        self,
+        h: Float[Tensor, "... hidden"],
+        bias: Float[Tensor, "... visible"] | None = None,
+    ) -> Float[Tensor, "... visible"]:
+        image = self._image(h.to(self.weight.dtype))
+        field = conv_transpose2d(image, self.weight, padding=self._padding)
+        return _add(self._flat(field, h), bias)
+
+    def product(
+        self, v: Float[Tensor, "rows visible"], h: Float[Tensor, "rows hidden"]
+    ) -> Float[Tensor, "h_channels v_channels height width"]:
+        return conv2d_weight(
+            self._image(v), self.weight.shape, self._image(h), padding=self._padding
+        )
+
+    @property
+    def _padding(self) -> tuple[int, int]:
+        height, width = self.weight.shape[-2:]
+        return height // 2, width // 2
+
+    def _image(self, flat: Tensor) -> Tensor:
+        """(rows, channels, height, width) of flat states with any leading shape."""
+        return flat.reshape(-1, *self.size, flat.shape[-1] // _area(self.size)).permute(
+            0, 3, 1, 2
+        )
+
+    def _flat(self, image: Tensor, like: Tensor) -> Tensor:
+        return image.permute(0, 2, 3, 1).reshape(*like.shape[:-1], -1).to(like.dtype)
+
+
+def _area(size: tuple[int, int]) -> int:
+    return max(1, size[0] * size[1])
+
+
+def _affine(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """X W + b, in one call where the shapes allow it; the product as precise as W."""
+    if weight.dtype != x.dtype:
+        return _add((x.to(weight.dtype) @ weight).to(x.dtype), bias)
+    if x.ndim == 2 and bias is not None and bias.ndim <= 2:
+        return products.affine(x, weight, bias)
+    return _add(x @ weight, bias)
+
+
+def _add(x: Tensor, bias: Tensor | None) -> Tensor:
+    return x if bias is None else x + bias

@@ -1,0 +1,425 @@
+"""Kinds of units: what a visible or hidden unit can be, and its distribution.
+
+A unit that receives the field x has p(s) proportional to exp(s . x + log_base(s)). This
+module is the only place that knows what s is; energies, inference and objectives ask.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from crbm import checks, kernels, sampling
+from crbm.kernels import RowLogits
+from crbm.sampling import Source
+
+Numbers = Float[Tensor, "... numbers"]
+Sums = Float[Tensor, "..."]
+
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+class Units(ABC):
+    """One kind of unit; a layer of them is a flat vector of numbers.
+
+    A subclass defines the abstract methods. The contract is that `mean` is the gradient
+    of `log_partition`; `tests/test_units.py` checks it for every subclass.
+
+    Attributes
+    ----------
+    width
+        Numbers per unit: 1, or the number of values of a categorical unit.
+    """
+
+    width: int = 1
+
+    @abstractmethod
+    def log_partition(self, field: Numbers, known: Numbers | None = None) -> Sums:
+        """Log of the sum over s of exp(s . field + log_base(s)), over all units.
+
+        Units whose value is `known` (NaN where it is not) are not summed over.
+        """
+
+    @abstractmethod
+    def mean(self, field: Numbers, known: Numbers | None = None) -> Numbers:
+        """E[s] given the field; known units have their value."""
+
+    @abstractmethod
+    def sample(
+        self, field: Numbers, source: Source = None, known: Numbers | None = None
+    ) -> Numbers:
+        """Independent samples given the field; known units have their value."""
+
+    @abstractmethod
+    def sample_mean(self, mean: Numbers, source: Source = None) -> Numbers:
+        """Independent samples of units with these means."""
+
+    @abstractmethod
+    def entropy(self, mean: Numbers) -> Sums:
+        """Entropy of units with these means, relative to the base measure.
+
+        It is the minimum over fields x of log_partition(x) - mean . x - log_base(mean),
+        which makes -F(mean) + entropy(mean) a lower bound on log Z.
+        """
+
+    @abstractmethod
+    def log_losses(
+        self, mean: Numbers, truth: Numbers, least: float = 0.0
+    ) -> Float[Tensor, "... units"]:
+        """-log p(truth) of each unit under these means, NaN where it is unknown.
+
+        Probabilities count as at least `least`.
+        """
+
+    @abstractmethod
+    def errors(self, mean: Numbers, truth: Numbers) -> Float[Tensor, "... units"]:
+        """The error of each unit's prediction, NaN where the truth is unknown.
+
+        0 or 1 for discrete units, the squared error for real values.
+        """
+
+    @abstractmethod
+    def states(self, like: Tensor) -> Float[Tensor, "values width"]:
+        """All values of one unit, for enumeration; units without a list refuse."""
+
+    @abstractmethod
+    def check(self, name: str, s: Numbers, *, missing: bool = False) -> None:
+        """Refuse values that units of this kind cannot have."""
+
+    def check_mean(self, name: str, mean: Numbers) -> None:
+        """Refuse numbers that are not means of such units."""
+        checks.finite(name, mean)
+
+    def log_base(self, s: Numbers) -> Sums | float:
+        """Log of the base measure at s; 0 where all values count alike."""
+        return 0.0
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether a unit has a finite list of values."""
+        return True
+
+    def n_states(self, n_numbers: int) -> float:
+        """The number of states of a layer; infinite where there is no list."""
+        if not self.is_finite:
+            return math.inf
+        return float(len(self.states(torch.empty(0))) ** (n_numbers // self.width))
+
+    def check_size(self, name: str, n_numbers: int) -> None:
+        """Refuse a layer that does not hold a whole number of units."""
+        if n_numbers % self.width:
+            raise ValueError(
+                f"`{name}` counts numbers and must be a multiple of {self.width} for "
+                f"{self!r}; got {n_numbers}."
+            )
+
+    def hamming(self, s: Numbers, truth: Numbers) -> Sums:
+        """The number of units whose value differs from the truth."""
+        raise TypeError(self._no_hamming())
+
+    def hamming_slope(self, truth: Numbers) -> Numbers:
+        """The Hamming loss is linear in s: its slope."""
+        raise TypeError(self._no_hamming())
+
+    def _no_hamming(self) -> str:
+        return (
+            f"{type(self).__name__} outputs have no Hamming loss, which max margin "
+            "needs. Use Perceptron or ContrastiveDivergence for them."
+        )
+
+    @abstractmethod
+    def starting_field(
+        self, total: Float[Tensor, " numbers"], count: Float[Tensor, " numbers"]
+    ) -> Float[Tensor, " numbers"]:
+        """The field at which `count` values that sum to `total` are likely."""
+
+    def log_partition_and_mean(self, field: Numbers) -> tuple[Sums, Numbers]:
+        """Both at once; the memory of `field` may be reused."""
+        return self.log_partition(field), self.mean(field)
+
+    def mean_(self, field: Numbers, known: Numbers | None = None) -> Numbers:
+        """`mean`, which may reuse the memory of `field`."""
+        return self.mean(field, known)
+
+    def sample_(
+        self, field: Numbers, source: Source = None, known: Numbers | None = None
+    ) -> Numbers:
+        """`sample`, which may reuse the memory of `field`."""
+        return self.sample(field, source, known)
+
+    def log_partition_of_rows(
+        self, fields: RowLogits, ids: Int[Tensor, "batch states"]
+    ) -> Float[Tensor, "batch states"]:
+        """`log_partition` for the rows `ids` of a shared table."""
+        parts = [self.log_partition(x) for x, _ in kernels.row_blocks(fields, ids)]
+        return torch.cat(parts)
+
+    def means_of_rows(
+        self,
+        fields: RowLogits,
+        ids: Int[Tensor, "batch states"],
+        weight: Float[Tensor, "batch states"],
+    ) -> tuple[Float[Tensor, "rows numbers"], Float[Tensor, "batch numbers"]]:
+        """Sums of weighted means: by row over all cases, by case over its rows."""
+        return kernels.mean_sums(self.mean, fields, ids, weight)
+
+
+@dataclass(frozen=True)
+class Bernoulli(Units):
+    """A binary unit: s is 0 or 1 and the field its log-odds.
+
+    Examples
+    --------
+    >>> Bernoulli().mean(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def log_partition(self, field: Numbers, known: Numbers | None = None) -> Sums:
+        each = softplus(field)
+        if known is not None:
+            each = torch.where(known.isnan(), each, known.nan_to_num() * field)
+        return each.sum(-1)
+
+    def mean(self, field: Numbers, known: Numbers | None = None) -> Numbers:
+        return _with_known(field.sigmoid(), known)
+
+    def mean_(self, field: Numbers, known: Numbers | None = None) -> Numbers:
+        return _with_known(field.sigmoid_(), known)
+
+    def sample(
+        self, field: Numbers, source: Source = None, known: Numbers | None = None
+    ) -> Numbers:
+        return _with_known(sampling.from_logits(field, source), known)
+
+    def sample_(
+        self, field: Numbers, source: Source = None, known: Numbers | None = None
+    ) -> Numbers:
+        return _with_known(sampling.from_logits_(field, source), known)
+
+    def sample_mean(self, mean: Numbers, source: Source = None) -> Numbers:
+        return sampling.bernoulli(mean, source)
+
+    def entropy(self, mean: Numbers) -> Sums:
+        return (torch.special.entr(mean) + torch.special.entr(1 - mean)).sum(-1)
+
+    def log_losses(
+        self, mean: Numbers, truth: Numbers, least: float = 0.0
+    ) -> Float[Tensor, "... units"]:
+        p = torch.where(truth > 0.5, mean, 1 - mean)
+        return torch.where(truth.isnan(), truth, -_log(p, least))
+
+    def errors(self, mean: Numbers, truth: Numbers) -> Float[Tensor, "... units"]:
+        differs = ((mean > 0.5) != (truth > 0.5)).to(mean)
+        return torch.where(truth.isnan(), truth, differs)
+
+    def states(self, like: Tensor) -> Float[Tensor, "values width"]:
+        return torch.tensor([[0.0], [1.0]]).to(like)
+
+    def check(self, name: str, s: Numbers, *, missing: bool = False) -> None:
+        checks.binary(name, s, missing=missing)
+
+    def check_mean(self, name: str, mean: Numbers) -> None:
+        checks.within_unit(name, mean)
+
+    def hamming(self, s: Numbers, truth: Numbers) -> Sums:
+        return (s - truth).abs().sum(-1)
+
+    def hamming_slope(self, truth: Numbers) -> Numbers:
+        return 1 - 2 * truth
+
+    def starting_field(
+        self, total: Float[Tensor, " numbers"], count: Float[Tensor, " numbers"]
+    ) -> Float[Tensor, " numbers"]:
+        # With add-one smoothing, so that constant outputs stay finite.
+        return torch.log((total + 1) / (count - total + 1))
+
+    def log_partition_and_mean(self, field: Numbers) -> tuple[Sums, Numbers]:
+        return kernels.softplus_and_means(field)
+
+    def log_partition_of_rows(
+        self, fields: RowLogits, ids: Int[Tensor, "batch states"]
+    ) -> Float[Tensor, "batch states"]:
+        return kernels.softplus_of_rows(fields, ids)
+
+    def means_of_rows(
+        self,
+        fields: RowLogits,
+        ids: Int[Tensor, "batch states"],
+        weight: Float[Tensor, "batch states"],
+    ) -> tuple[Float[Tensor, "rows numbers"], Float[Tensor, "batch numbers"]]:
+        return kernels.means_of_rows(fields, ids, weight)
+
+
+BERNOULLI = Bernoulli()  # the default kind of unit
+
+
+@dataclass(frozen=True)
+class Categorical(Units):
+    """A unit with one of several values, written as a one-hot group of numbers.
+
+    A layer of m units is a vector of m * n_values numbers, one group after the other.
+
+    Parameters
+    ----------
+    n_values
+        The number of values.
+
+    Examples
+    --------
+    >>> Categorical(3).mean(torch.zeros(3))
+    tensor([0.3333, 0.3333, 0.3333])
+    """
+
+    n_values: int = 2
+
+    def __post_init__(self) -> None:
+        checks.whole_number("n_values", self.n_values, at_least=2)
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.n_values
+
+    def _groups(self, numbers: Tensor) -> Tensor:
+        return numbers.unflatten(-1, (-1, self.n_values))
+
+    def log_partition(self, field: Numbers, known: Numbers | None = None) -> Sums:
+        each = self._groups(field).logsumexp(-1)
+        if known is not None:
+            groups = self._groups(known)
+            fixed = (groups.nan_to_num() * self._groups(field)).sum(-1)
+            each = torch.where(groups[..., 0].isnan(), each, fixed)
+        return each.sum(-1)
+
+    def mean(self, field: Numbers, known: Numbers | None = None) -> Numbers:
+        return _with_known(self._groups(field).softmax(-1).flatten(-2), known)
+
+    def sample(
+        self, field: Numbers, source: Source = None, known: Numbers | None = None
+    ) -> Numbers:
+        return self.sample_mean(self.mean(field, known), source)
+
+    def sample_mean(self, mean: Numbers, source: Source = None) -> Numbers:
+        return sampling.categorical(self._groups(mean), source).flatten(-2)
+
+    def entropy(self, mean: Numbers) -> Sums:
+        return torch.special.entr(mean).sum(-1)
+
+    def log_losses(
+        self, mean: Numbers, truth: Numbers, least: float = 0.0
+    ) -> Float[Tensor, "... units"]:
+        return -(self._groups(truth) * _log(self._groups(mean), least)).sum(-1)
+
+    def errors(self, mean: Numbers, truth: Numbers) -> Float[Tensor, "... units"]:
+        groups = self._groups(truth)
+        differs = self._groups(mean).argmax(-1) != groups.nan_to_num().argmax(-1)
+        return torch.where(groups[..., 0].isnan(), torch.nan, differs.to(mean))
+
+    def states(self, like: Tensor) -> Float[Tensor, "values width"]:
+        return torch.eye(self.n_values).to(like)
+
+    def check(self, name: str, s: Numbers, *, missing: bool = False) -> None:
+        checks.binary(name, s, missing=missing)
+        groups = self._groups(s)
+        total = groups.sum(-1)
+        unknown = groups.isnan()
+        good = (total == 1) | (unknown.all(-1) & missing)
+        if not good.all():
+            row, unit = checks.first_place(~good)
+            raise ValueError(
+                f"`{name}` must hold a one-hot group of {self.n_values} numbers per "
+                f"unit; row {row}, unit {unit} holds "
+                f"{groups.reshape(-1, *groups.shape[-2:])[row, unit].tolist()}. Encode "
+                "values with torch.nn.functional.one_hot."
+            )
+
+    def check_mean(self, name: str, mean: Numbers) -> None:
+        checks.within_unit(name, mean)
+
+    def hamming(self, s: Numbers, truth: Numbers) -> Sums:
+        return truth.shape[-1] // self.n_values - (s * truth).sum(-1)
+
+    def hamming_slope(self, truth: Numbers) -> Numbers:
+        return -truth
+
+    def starting_field(
+        self, total: Float[Tensor, " numbers"], count: Float[Tensor, " numbers"]
+    ) -> Float[Tensor, " numbers"]:
+        return torch.log((total + 1) / (count + self.n_values))
+
+
+@dataclass(frozen=True)
+class Gaussian(Units):
+    """A real unit of variance 1 whose mean is the field; standardise the data.
+
+    Examples
+    --------
+    >>> Gaussian().mean(torch.tensor([0.5, -2.0]))
+    tensor([ 0.5000, -2.0000])
+    """
+
+    def log_partition(self, field: Numbers, known: Numbers | None = None) -> Sums:
+        each = field.square() / 2 + HALF_LOG_2PI
+        if known is not None:
+            value = known.nan_to_num()
+            fixed = value * field - value.square() / 2
+            each = torch.where(known.isnan(), each, fixed)
+        return each.sum(-1)
+
+    def mean(self, field: Numbers, known: Numbers | None = None) -> Numbers:
+        return _with_known(field, known)
+
+    def sample(
+        self, field: Numbers, source: Source = None, known: Numbers | None = None
+    ) -> Numbers:
+        return _with_known(self.sample_mean(field, source), known)
+
+    def sample_mean(self, mean: Numbers, source: Source = None) -> Numbers:
+        return mean + sampling.normal(mean, source)
+
+    def log_base(self, s: Numbers) -> Sums:
+        return -s.square().sum(-1) / 2
+
+    def entropy(self, mean: Numbers) -> Sums:
+        return torch.full_like(mean, HALF_LOG_2PI).sum(-1)
+
+    def log_losses(
+        self, mean: Numbers, truth: Numbers, least: float = 0.0
+    ) -> Float[Tensor, "... units"]:
+        return (truth - mean).square() / 2 + HALF_LOG_2PI
+
+    def errors(self, mean: Numbers, truth: Numbers) -> Float[Tensor, "... units"]:
+        return (mean - truth).square()
+
+    @property
+    def is_finite(self) -> bool:
+        return False
+
+    def states(self, like: Tensor) -> Float[Tensor, "values width"]:
+        raise TypeError(
+            "Gaussian units have no finite list of states to enumerate. Use "
+            "mean_field, gibbs or annealing, or enumerate the hidden units."
+        )
+
+    def check(self, name: str, s: Numbers, *, missing: bool = False) -> None:
+        if missing:
+            s = torch.where(s.isnan(), 0, s)
+        checks.finite(name, s)
+
+    def starting_field(
+        self, total: Float[Tensor, " numbers"], count: Float[Tensor, " numbers"]
+    ) -> Float[Tensor, " numbers"]:
+        return total / count.clamp(min=1)
+
+
+def _log(p: Tensor, least: float) -> Tensor:
+    return p.clamp(min=max(least, torch.finfo(p.dtype).tiny)).log()
+
+
+def _with_known(s: Tensor, known: Tensor | None) -> Tensor:
+    return s if known is None else torch.where(known.isnan(), s, known)
