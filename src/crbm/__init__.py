@@ -1,6 +1,15 @@
 """Structured output prediction with conditional restricted Boltzmann machines."""
 
-from crbm import datasets, hashing, inference, metrics, objectives, training, types
+from crbm import (
+    datasets,
+    hashing,
+    inference,
+    metrics,
+    objectives,
+    training,
+    types,
+    units,
+)
 from crbm.estimators import (
     CRBMClassifier,
     CRFClassifier,
@@ -8,7 +17,7 @@ from crbm.estimators import (
     LogisticClassifier,
     load,
 )
-from crbm.models import CRBM, CRF, RBM, EnergyModel
+from crbm.models import CRBM, CRF, RBM, ConvCRBM, EnergyModel, NetworkCRBM
 
 __version__ = "0.1.0"
 
@@ -18,9 +27,11 @@ __all__ = [
     "RBM",
     "CRBMClassifier",
     "CRFClassifier",
+    "ConvCRBM",
     "EnergyModel",
     "HashCRBMClassifier",
     "LogisticClassifier",
+    "NetworkCRBM",
     "datasets",
     "hashing",
     "inference",
@@ -29,4 +40,5 @@ __all__ = [
     "objectives",
     "training",
     "types",
+    "units",
 ]
