@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crbm import datasets
-from crbm.tasks import train
+from crbm.commands import train
 from planted import copied_patterns
 
 NAMES = ("dog", "cat", "fish", "bird", "frog", "snake")

@@ -19,7 +19,7 @@ LAYERS = (
     ("training", "metrics", "preprocessing"),
     ("estimators", "datasets"),
     ("plotting",),
-    ("tasks", "experiments"),
+    ("commands", "experiments"),
     ("web",),
     ("cli",),
     ("__main__",),

@@ -9,7 +9,7 @@ import typer
 
 from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
-from crbm.tasks import inspect as task
+from crbm.commands import inspect as task
 
 
 @plain_errors

@@ -9,8 +9,8 @@ import typer
 
 from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
-from crbm.tasks import predict as task
-from crbm.tasks.data import Reading, parse_labels
+from crbm.commands import predict as task
+from crbm.commands.data import Reading, parse_labels
 
 
 @plain_errors

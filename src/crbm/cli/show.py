@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from crbm.tasks.evaluate import meaning
-from crbm.tasks.output import write_csv
-from crbm.tasks.predict import Predictions
+from crbm.commands.evaluate import meaning
+from crbm.commands.output import write_csv
+from crbm.commands.predict import Predictions
 
 
 def as_text(report: Any) -> str:

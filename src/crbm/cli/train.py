@@ -10,9 +10,9 @@ import typer
 
 from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
+from crbm.commands import train as task
+from crbm.commands.data import Reading, parse_labels
 from crbm.preprocessing import KINDS
-from crbm.tasks import train as task
-from crbm.tasks.data import Reading, parse_labels
 
 
 class Kind(StrEnum):

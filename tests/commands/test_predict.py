@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 import crbm
-from crbm.tasks import predict
+from crbm.commands import predict
 
 
 def rows_of(path):

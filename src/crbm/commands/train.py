@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from scipy.sparse import issparse
 
+from crbm.commands.data import Reading, chosen, load
+from crbm.commands.output import claim
 from crbm.datasets import Dataset
 from crbm.estimators import (
     CRBMClassifier,
@@ -20,8 +22,6 @@ from crbm.estimators import (
     LogisticClassifier,
     StructuredClassifier,
 )
-from crbm.tasks.data import Reading, chosen, load
-from crbm.tasks.output import claim
 
 MODELS: dict[str, type[StructuredClassifier]] = {
     "hash-crbm": HashCRBMClassifier,

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crbm.commands.data import Reading, for_model
+from crbm.commands.known import read_known
+from crbm.commands.output import TABLE_ENDINGS, Column, claim, write_table
+from crbm.commands.train import single
 from crbm.datasets import Dataset
 from crbm.estimators import StructuredClassifier, load
-from crbm.tasks.data import Reading, for_model
-from crbm.tasks.known import read_known
-from crbm.tasks.output import TABLE_ENDINGS, Column, claim, write_table
-from crbm.tasks.train import single
 
 
 class Predictions(NamedTuple):

@@ -5,7 +5,7 @@ import pytest
 
 import crbm
 from crbm import datasets
-from crbm.tasks.data import Reading, chosen, for_model, load, parse_labels
+from crbm.commands.data import Reading, chosen, for_model, load, parse_labels
 
 HOW = Reading()
 

@@ -6,8 +6,8 @@ import torch
 
 import crbm
 from crbm import datasets, metrics
-from crbm.tasks import train
-from crbm.tasks.data import Reading
+from crbm.commands import train
+from crbm.commands.data import Reading
 
 
 def test_the_file_predicts_raw_inputs_with_its_own_scaling(trained, pets):

@@ -6,8 +6,8 @@ from sklearn.metrics import f1_score
 
 import crbm
 from crbm import datasets, metrics
-from crbm.tasks import evaluate, train
-from crbm.tasks.data import Reading
+from crbm.commands import evaluate, train
+from crbm.commands.data import Reading
 
 
 def test_all_measures_are_those_of_the_metrics(trained, folder, pets):

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 
 from crbm import persistence, plotting
+from crbm.commands.output import claim
 from crbm.estimators import (
     HashCRBMClassifier,
     LogisticClassifier,
@@ -18,7 +19,6 @@ from crbm.estimators import (
     saved,
 )
 from crbm.inference import couplings
-from crbm.tasks.output import claim
 from crbm.training import History
 
 # Label sets at which couplings are asked, and labels above which they are not.

@@ -10,15 +10,15 @@ from scipy.sparse import issparse
 from sklearn.metrics import precision_recall_fscore_support
 
 from crbm import metrics, plotting
+from crbm.commands.data import Reading, for_model
+from crbm.commands.output import claim
+from crbm.commands.train import single
 from crbm.estimators import (
     HashCRBMClassifier,
     LogisticClassifier,
     StructuredClassifier,
     load,
 )
-from crbm.tasks.data import Reading, for_model
-from crbm.tasks.output import claim
-from crbm.tasks.train import single
 
 # Joint probabilities of these cost no more than their predictions.
 EXACT = (HashCRBMClassifier, LogisticClassifier)

@@ -5,7 +5,7 @@ import pytest
 
 import crbm
 from crbm import datasets
-from crbm.tasks import inspect, train
+from crbm.commands import inspect, train
 from planted import copied_patterns
 
 
