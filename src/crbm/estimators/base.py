@@ -83,6 +83,17 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
         p = _overruled(p.clip(TINY, 1 - TINY), known)
         return np.hstack([1 - p, p]) if self.single_column_ else p
 
+    def predict_with_proba(
+        self, X: Any, known: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Labels as 0 and 1 and p(v_i = 1 | u), one column per label, in one pass."""
+        found, labels = [], []
+        for u, given in self._given_pieces(X, known):
+            found.append(self._marginals(u, given).numpy().astype(np.float64))
+            labels.append(self._labels(u, given, found[-1]))
+        p = np.concatenate(found).clip(TINY, 1 - TINY)
+        return np.concatenate(labels, dtype=np.int64), _overruled(p, known)
+
     def predict_top_k(self, X: Any, k: int = 5, known: Any = None) -> TopK:
         """The `k` likeliest label sets of each case with their joint probabilities.
 
@@ -141,9 +152,12 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, Learner):  # type:
         found = [self._marginals(*piece).numpy() for piece in pieces]
         return np.concatenate(found, dtype=np.float64)
 
-    def _labels(self, u: Tensor, known: Tensor | None) -> np.ndarray:
-        """True where a case has a label."""
-        p = self._marginals(u, known).numpy().astype(np.float64)
+    def _labels(
+        self, u: Tensor, known: Tensor | None, p: np.ndarray | None = None
+    ) -> np.ndarray:
+        """True where a case has a label; `p` are the marginals if known already."""
+        if p is None:
+            p = self._marginals(u, known).numpy().astype(np.float64)
         given = None if known is None else known.numpy()
         return _overruled(p > self.thresholds_, given)
 

@@ -128,9 +128,11 @@ class HashCRBMClassifier(StructuredClassifier):
     def _infer(self, energy: Energy, cases: Batch) -> Marginals:
         return exact.marginals(energy, candidates=cases.candidates)
 
-    def _labels(self, u: Tensor, known: Tensor | None) -> np.ndarray:
+    def _labels(
+        self, u: Tensor, known: Tensor | None, p: np.ndarray | None = None
+    ) -> np.ndarray:
         if self.prediction == "marginals":
-            return super()._labels(u, known)
+            return super()._labels(u, known, p)
         return self._mode(u, known).numpy() > 0.5
 
     def _learn_candidates(self, data: Batch, *, more: bool) -> None:
