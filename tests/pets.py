@@ -45,7 +45,7 @@ def trained(folder, tmp_path_factory):
     train.run(
         str(folder / "pets.csv"),
         out,
-        settings={"n_epochs": 40, "learning_rate": 0.1, "random_state": 0},
-        how=train.Reading(labels=NAMES),
+        parameters={"n_epochs": 40, "learning_rate": 0.1, "random_state": 0},
+        reading=train.Reading(labels=NAMES),
     )
     return out

@@ -1,4 +1,4 @@
-"""`python -m crbm`: the command line without an installed script."""
+"""Run the command line with `python -m crbm`."""
 
 from crbm.cli import app
 

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 import crbm
 from crbm import datasets, metrics
 from crbm.commands import evaluate, train
-from crbm.commands.data import Reading
+from crbm.commands.reading import Reading
 
 
 def test_all_measures_are_those_of_the_metrics(trained, folder, pets):
@@ -39,7 +39,7 @@ def test_the_official_test_part_is_the_usual_one(trained, pets, tmp_path):
     datasets.write(tmp_path / "parts.npz", parts)
     source = str(tmp_path / "parts.npz")
     assert evaluate.run(trained, source)["n_cases"] == 20
-    everything = evaluate.run(trained, source, how=Reading(part="all"))
+    everything = evaluate.run(trained, source, reading=Reading(part="all"))
     assert everything["n_cases"] == 120
 
 
@@ -53,7 +53,7 @@ def test_noisy_images_get_the_error_on_changed_pixels(tmp_path):
         str(tmp_path / "d.npz"),
         out,
         model="logreg",
-        settings={"n_epochs": 1, "random_state": 0},
+        parameters={"n_epochs": 1, "random_state": 0},
     )
     found = evaluate.run(out, str(tmp_path / "d.npz"))["metrics"]
     predicted = crbm.load(out).predict(noisy)

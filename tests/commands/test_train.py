@@ -1,4 +1,4 @@
-"""Training from files: what is learned, kept and refused."""
+"""`crbm train` on files: the model, its file, and the errors."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,10 @@ import torch
 import crbm
 from crbm import datasets, metrics
 from crbm.commands import train
-from crbm.commands.data import Reading
+from crbm.commands.reading import Reading
 
 
-def test_the_file_predicts_raw_inputs_with_its_own_scaling(trained, pets):
+def test_the_model_file_includes_the_scaling_of_the_inputs(trained, pets):
     model = crbm.load(trained)
     assert model.preprocessing == "standardise"
     assert (
@@ -27,7 +27,7 @@ def test_every_kind_trains(model, folder, tmp_path):
         str(folder / "pets.npz"),
         out,
         model=model,
-        settings={"n_epochs": 2, "random_state": 0},
+        parameters={"n_epochs": 2, "random_state": 0},
         validation=0.2,
     )
     assert type(crbm.load(out)) is train.MODELS[model]
@@ -35,76 +35,78 @@ def test_every_kind_trains(model, folder, tmp_path):
     assert 0 < report["validation"] < 1
 
 
-def test_seeds_repeat_a_run(folder, tmp_path):
+def test_the_same_seed_gives_the_same_model(folder, tmp_path):
     for name in "ab":
         train.run(
             str(folder / "pets.npz"),
             tmp_path / f"{name}.safetensors",
-            settings={"n_epochs": 2, "random_state": 3},
+            parameters={"n_epochs": 2, "random_state": 3},
         )
     one, other = (crbm.load(tmp_path / f"{name}.safetensors") for name in "ab")
     X = datasets.read(folder / "pets.npz").X
     assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
-def test_official_validation_rows_choose_the_epoch(pets, tmp_path):
+def test_official_validation_rows_are_used_for_early_stopping(pets, tmp_path):
     rows = {"train": np.arange(80), "valid": np.arange(80, 120)}
     parts = datasets.Dataset(X=pets.X, Y=pets.Y, splits=rows)
     datasets.write(tmp_path / "parts.npz", parts)
     report = train.run(
         str(tmp_path / "parts.npz"),
         tmp_path / "m.safetensors",
-        settings={"n_epochs": 3, "random_state": 0},
+        parameters={"n_epochs": 3, "random_state": 0},
     )
     assert report["n_cases"] == 80
     assert report["validation"] is not None
 
 
-def test_binary_inputs_are_left_alone():
-    assert train.suited(np.eye(3)) == "none"
-    assert train.suited(np.eye(3) * 2) == "standardise"
+def test_binary_inputs_are_not_scaled():
+    assert train.default_preprocessing(np.eye(3)) == "none"
+    assert train.default_preprocessing(np.eye(3) * 2) == "standardise"
 
 
-def test_settings_are_read_as_python_and_words():
+def test_parameters_parse_as_literals_or_words():
     pairs = ["early_stopping=true", "optimizer=Adam", "l2=0.5", "radius=none"]
-    settings = train.parse_settings(pairs)
-    assert settings == {
+    parameters = train.parse_parameters(pairs)
+    assert parameters == {
         "early_stopping": True,
         "optimizer": "Adam",
         "l2": 0.5,
         "radius": None,
     }
-    found = train.checked(crbm.HashCRBMClassifier(), settings)
+    found = train.check_parameters(crbm.HashCRBMClassifier(), parameters)
     assert found["optimizer"] is torch.optim.Adam
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("parameters", "message"),
     [
         (
             {"n_bit": 3},
-            "HashCRBMClassifier has no setting `n_bit`. Did you mean `n_bits`",
+            "HashCRBMClassifier has no parameter `n_bit`. Did you mean `n_bits`",
         ),
         ({"optimizer": "Adamm"}, "no optimiser `Adamm`"),
         ({"prediction": "best"}, "`prediction` must be one of"),
         ({"preprocessing": "z"}, "`preprocessing` must be one of"),
     ],
 )
-def test_wrong_settings_are_named(folder, tmp_path, settings, message):
+def test_an_error_names_the_wrong_parameter(folder, tmp_path, parameters, message):
     with pytest.raises(ValueError, match=message):
         train.run(
-            str(folder / "pets.npz"), tmp_path / "m.safetensors", settings=settings
+            str(folder / "pets.npz"), tmp_path / "m.safetensors", parameters=parameters
         )
 
 
 def test_data_without_labels_is_refused(folder, tmp_path):
     with pytest.raises(ValueError, match=r"has no labels\. Name them with --labels"):
         train.run(
-            str(folder / "pets.csv"), tmp_path / "m.safetensors", how=Reading(labels=())
+            str(folder / "pets.csv"),
+            tmp_path / "m.safetensors",
+            reading=Reading(labels=()),
         )
 
 
-def test_files_are_not_overwritten_unless_told(folder, trained):
+def test_existing_files_are_not_overwritten(folder, trained):
     before = trained.read_bytes()
     with pytest.raises(
         FileExistsError, match=r"exists\. Choose another name, or add --force"
@@ -113,14 +115,15 @@ def test_files_are_not_overwritten_unless_told(folder, trained):
     assert trained.read_bytes() == before
 
 
-def test_an_interrupted_run_goes_on(folder, tmp_path):
-    """In two pieces the same model as in one."""
+def test_a_resumed_run_gives_the_same_model(folder, tmp_path):
     source, where = str(folder / "pets.npz"), tmp_path / "run"
     base = {"random_state": 0, "n_epochs": 4}
-    train.run(source, tmp_path / "whole.safetensors", settings=base)
+    train.run(source, tmp_path / "whole.safetensors", parameters=base)
     kept = {**base, "checkpoint_dir": where}
-    train.run(source, tmp_path / "half.safetensors", settings={**kept, "n_epochs": 2})
-    train.run(source, tmp_path / "rest.safetensors", settings={**kept, "resume": True})
+    train.run(source, tmp_path / "half.safetensors", parameters={**kept, "n_epochs": 2})
+    train.run(
+        source, tmp_path / "rest.safetensors", parameters={**kept, "resume": True}
+    )
     whole, rest = (crbm.load(tmp_path / f"{n}.safetensors") for n in ("whole", "rest"))
     X = datasets.read(source).X
     assert np.array_equal(whole.predict_proba(X), rest.predict_proba(X))

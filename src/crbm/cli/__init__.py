@@ -1,4 +1,8 @@
-"""The command line: one function call per command, no logic."""
+"""The command line: parse the arguments, call one function, print its result.
+
+Modules here import `crbm.commands`, `crbm.datasets` and `crbm.web` inside functions, so
+that `crbm --help` and shell completion do not wait for torch.
+"""
 
 from crbm.cli.main import app
 

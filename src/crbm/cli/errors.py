@@ -1,4 +1,4 @@
-"""A user's mistake ends a command with one clear line and exit code 2."""
+"""Report a user's mistake in one line and exit with code 2."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from typer.core import TyperGroup
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, KeyError)
 TOO_LARGE = (
-    "There is not enough memory for this. Make the model smaller, e.g. `n_hidden`, or "
-    "read fewer rows at a time."
+    "There is not enough memory. Make the model smaller, e.g. with `--set "
+    "n_hidden=64`, or use fewer rows."
 )
 UsageError: Any = typer.BadParameter.__base__  # typer does not export it
 
 
 def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, with errors and warnings told in a line each."""
+    """Make a command print each error and each warning as one line."""
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _in_a_line
+                warnings.showwarning = _print_warning
                 return command(*args, **kwargs)
         except BrokenPipeError:
-            raise  # the reader of a pipe has had enough: no mistake
+            raise  # the reader of a pipe closed it, which is not an error
         except KeyboardInterrupt as error:
             say(str(error) or "stopped.")
             raise typer.Exit(130) from error
         except MISTAKES as error:
-            say(_told(error) or type(error).__name__)
+            say(_message(error) or type(error).__name__)
             raise typer.Exit(2) from error
         except (MemoryError, RuntimeError) as error:
             if not (isinstance(error, MemoryError) or "memory" in str(error)):
@@ -46,37 +46,37 @@ def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class PlainGroup(TyperGroup):
-    """Commands whose wrong use is told in a line too, instead of a framed page."""
+    """A group of commands that prints a usage error as one line, without a frame."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run a command and end the process, unless not `standalone_mode`."""
+        """Run a command and, in `standalone_mode`, exit."""
         if not options.pop("standalone_mode", True):
-            return self._returning(*args, **options)
+            return self._run_without_exit(*args, **options)
         try:
-            sys.exit(self._returning(*args, **options))
+            sys.exit(self._run_without_exit(*args, **options))
         except UsageError as error:
-            if type(error).__name__ != "NoArgsIsHelpError":  # help was printed then
+            if type(error).__name__ != "NoArgsIsHelpError":  # which prints the help
                 place = error.ctx.command_path if error.ctx else "crbm"
                 problem = error.format_message().replace("Value error, ", "")
                 say(f"{problem} See `{place} --help`.")
             sys.exit(2)
 
-    def _returning(self, *args: Any, **options: Any) -> Any:
+    def _run_without_exit(self, *args: Any, **options: Any) -> Any:
         options["standalone_mode"] = False
         return super().main(*args, **options)
 
 
 def say(text: str) -> None:
-    """Tell the user one line."""
+    """Print one line to stderr."""
     typer.echo(f"crbm: {' '.join(text.split())}", err=True)
 
 
-def _in_a_line(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     say(f"warning: {message}")
 
 
-def _told(error: Exception) -> str:
-    """What went wrong; the system's own words with the file they are about."""
+def _message(error: Exception) -> str:
+    """The text of an error; for errors of the system, with the file name."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"`{error.filename}`: {error.strerror}. Choose another place."
     return str(error)

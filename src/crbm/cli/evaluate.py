@@ -1,4 +1,4 @@
-"""`crbm evaluate`: how good a model is on labelled data."""
+"""`crbm evaluate`: measure a model's predictions on labelled data."""
 
 from __future__ import annotations
 
@@ -9,40 +9,37 @@ import typer
 
 from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
-from crbm.commands import evaluate as task
-from crbm.commands.data import Reading, parse_labels
+from crbm.commands.reading import Reading
 
 
 @plain_errors
+@options.with_reading_options
 def evaluate(
     model: options.Model,
     data: options.Data,
+    *,
     per_label: Annotated[
-        bool, typer.Option("--per-label", help="Measure each label too.")
+        bool, typer.Option("--per-label", help="Also measure each label.")
     ] = False,
     joint: Annotated[
         bool,
-        typer.Option("--joint", help="The joint log loss also where it takes long."),
+        typer.Option("--joint", help="Estimate the joint log loss even if it is slow."),
     ] = False,
     draw: Annotated[
-        Path | None, typer.Option(help="A .png or .svg file for the calibration curve.")
+        Path | None,
+        typer.Option(help="Draw the calibration curve to this .png or .svg file."),
     ] = None,
-    labels: options.Labels = None,
-    format: options.Format = None,
-    n_labels: options.NLabels = None,
-    n_features: options.NFeatures = None,
-    zero_based: options.ZeroBased = False,
-    part: options.Part = None,
+    reading: Reading,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Measure a model's predictions on DATA."""
-    report = task.run(
+    """Measure a model's predictions on DATA, which must contain the labels."""
+    from crbm.commands import evaluate as command
+
+    report = command.run(
         model,
         data,
-        how=Reading(
-            parse_labels(labels), format, n_labels, n_features, zero_based, part
-        ),
+        reading=reading,
         per_label=per_label,
         joint=joint,
         draw=draw,

@@ -1,4 +1,4 @@
-"""`crbm inspect`: what a model file is."""
+"""`crbm inspect`: describe a model file."""
 
 from __future__ import annotations
 
@@ -9,22 +9,29 @@ import typer
 
 from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
-from crbm.commands import inspect as task
 
 
 @plain_errors
 def inspect(
     model: options.Model,
     pairs: Annotated[
-        int, typer.Option(min=1, help="How many pairs of labels to name.")
+        int,
+        typer.Option(
+            min=1, help="Number of label pairs to list of each kind (attract, exclude)."
+        ),
     ] = 5,
     draw: Annotated[
         Path | None,
-        typer.Option(help="A .png or .svg file for filters or label couplings."),
+        typer.Option(
+            help="Draw the filters of an image model, or else the label couplings, to "
+            "this .png or .svg file."
+        ),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what a model is, how it was trained, and which labels go together."""
-    report = task.run(model, n_pairs=pairs, draw=draw, force=force)
+    """Describe a model, its training, and which of its labels go together."""
+    from crbm.commands import inspect as command
+
+    report = command.run(model, n_pairs=pairs, draw=draw, force=force)
     show.inspection(report, as_json=as_json)

@@ -21,11 +21,10 @@ from crbm.cli import (
     train,
 )
 from crbm.cli.errors import PlainGroup, plain_errors
-from crbm.experiments.demo import run as demonstration
 
 app = typer.Typer(
     cls=PlainGroup,
-    help="Structured output prediction with conditional RBMs.",
+    help="Structured output prediction with conditional restricted Boltzmann machines.",
     no_args_is_help=True,
 )
 app.command()(train.train)
@@ -38,11 +37,11 @@ app.command()(reproduce.reproduce)
 app.command()(serve.serve)
 
 
-def _version(wanted: bool) -> bool:
-    if wanted:
+def _print_version(requested: bool) -> bool:
+    if requested:
         typer.echo(f"crbm {crbm.__version__}")
         raise typer.Exit
-    return wanted
+    return requested
 
 
 @app.callback()
@@ -50,7 +49,10 @@ def main(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
         ),
     ] = False,
 ) -> None:
@@ -68,6 +70,8 @@ def demo(
     as_json: options.Json = False,
 ) -> None:
     """Both algorithms on embedded data: two tables and a report, in minutes."""
+    from crbm.experiments.demo import run as demonstration
+
     found = demonstration.run(out, n_epochs=epochs, seed=seed, quiet=as_json)
     if as_json:
         typer.echo(show.as_text(found))

@@ -1,4 +1,4 @@
-"""`crbm predict`: labels for the rows of a file."""
+"""`crbm predict`: predict the labels of the rows of a file."""
 
 from __future__ import annotations
 
@@ -9,46 +9,52 @@ import typer
 
 from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
-from crbm.commands import predict as task
-from crbm.commands.data import Reading, parse_labels
+from crbm.commands.reading import Reading
 
 
 @plain_errors
+@options.with_reading_options
 def predict(
     model: options.Model,
     data: options.Data,
+    *,
     out: Annotated[
-        Path | None, typer.Option(help="A .csv, .parquet or .npz file; else printed.")
+        Path | None,
+        typer.Option(
+            help="Write to this .csv, .parquet or .npz file. Default: print CSV."
+        ),
     ] = None,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Probabilities instead of labels.")
+        bool,
+        typer.Option("--proba", help="Give label probabilities instead of labels."),
     ] = False,
     top_k: Annotated[
         int | None,
         typer.Option(
-            "--top-k", min=1, metavar="K", help="The K likeliest label sets instead."
+            "--top-k",
+            min=1,
+            metavar="K",
+            help="Give the K most probable label sets instead of labels.",
         ),
     ] = None,
     known: Annotated[
         Path | None,
-        typer.Option(help="A file of labels known already, empty where unknown."),
+        typer.Option(
+            help="A .csv, .parquet or .npz file of labels that are known already, with "
+            "empty cells (NaN) for the others."
+        ),
     ] = None,
-    labels: options.Labels = None,
-    format: options.Format = None,
-    n_labels: options.NLabels = None,
-    n_features: options.NFeatures = None,
-    zero_based: options.ZeroBased = False,
-    part: options.Part = None,
+    reading: Reading,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predict the labels of DATA, which needs none itself."""
-    predictions = task.run(
+    """Predict the labels of DATA, which need not contain any."""
+    from crbm.commands import predict as command
+
+    predictions = command.run(
         model,
         data,
-        how=Reading(
-            parse_labels(labels), format, n_labels, n_features, zero_based, part
-        ),
+        reading=reading,
         proba=proba,
         top_k=top_k,
         known=known,

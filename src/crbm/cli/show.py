@@ -1,4 +1,4 @@
-"""Reports of the commands, printed for people or, as JSON, for scripts."""
+"""Print the reports of the commands, as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -7,93 +7,95 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from crbm.commands.evaluate import meaning
-from crbm.commands.output import write_csv
-from crbm.commands.predict import Predictions
+if TYPE_CHECKING:
+    from crbm.commands.predict import Predictions
 
 
 def as_text(report: Any) -> str:
-    """Plain data as JSON, with null for numbers that are not finite."""
+    """Plain data as JSON, with null for NaN and infinity."""
     return json.dumps(_finite(report), indent=1)
 
 
-def trained(report: Mapping[str, Any], *, as_json: bool) -> None:
-    """What `crbm train` learned."""
+def training(report: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print the summary of `crbm train`."""
     if as_json:
         typer.echo(as_text(report))
         return
-    _facts(report)
+    _print_facts(report)
     typer.echo(f"Next: crbm evaluate {report['out']} DATA, crbm inspect, crbm serve")
 
 
-def predictions(found: Predictions, out: Path | None, *, as_json: bool) -> None:
-    """What `crbm predict` found: the file it wrote, or the predictions themselves."""
-    n_rows = len(found.columns[0].values)
+def predictions(results: Predictions, out: Path | None, *, as_json: bool) -> None:
+    """Print the predictions of `crbm predict`, or the file they were written to."""
+    from crbm.commands.output import write_csv
+
+    n_rows = len(results.columns[0].values)
     if out is not None:
         line = f"{n_rows} rows written to {out}"
         typer.echo(as_text({"out": str(out), "n_rows": n_rows}) if as_json else line)
     elif as_json:
-        typer.echo(as_text({k: v.tolist() for k, v in found.arrays.items()}))
+        typer.echo(as_text({k: v.tolist() for k, v in results.arrays.items()}))
     else:
-        write_csv(sys.stdout, found.columns)
+        write_csv(sys.stdout, results.columns)
 
 
 def evaluation(report: Mapping[str, Any], *, as_json: bool) -> None:
-    """What `crbm evaluate` measured."""
+    """Print the measures of `crbm evaluate`."""
+    from crbm.commands.evaluate import meaning
+
     if as_json:
         typer.echo(as_text(report))
         return
-    table = Table("measure", "value", "what it is")
+    table = Table("measure", "value", "meaning")
     for name, value in report["metrics"].items():
-        table.add_row(name, _short(value), meaning(name))
+        table.add_row(name, _format(value), meaning(name))
     Console().print(f"{report['model']} on {report['n_cases']} cases")
     Console().print(table)
     if "labels" in report:
-        _rows(report["labels"])
+        _print_rows(report["labels"])
 
 
 def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
-    """What `crbm inspect` found."""
+    """What `crbm inspect` results."""
     if as_json:
         typer.echo(as_text(report))
         return
     listed = ("label_names", "feature_names", "training", "attract", "exclude")
-    _facts({name: value for name, value in report.items() if name not in listed})
+    _print_facts({name: value for name, value in report.items() if name not in listed})
     names = report["label_names"]
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     typer.echo(f"labels: {', '.join(names[:20])}{more}")
-    _rows(report["training"])
-    for what in ("attract", "exclude"):
-        if report.get(what):
-            typer.echo(f"labels that {what} each other most (log odds ratio):")
-            for one, other, strength in report[what]:
+    _print_rows(report["training"])
+    for kind in ("attract", "exclude"):
+        if report.get(kind):
+            typer.echo(f"labels that {kind} each other most (log odds ratio):")
+            for one, other, strength in report[kind]:
                 typer.echo(f"  {strength:+.2g}  {one}, {other}")
 
 
-def _facts(report: Mapping[str, Any]) -> None:
+def _print_facts(report: Mapping[str, Any]) -> None:
     table = Table.grid(padding=(0, 2))
     for name, value in report.items():
         if isinstance(value, Mapping):
-            value = ", ".join(f"{k}={_short(v)}" for k, v in value.items())
-        table.add_row(name.replace("_", " "), _short(value))
+            value = ", ".join(f"{k}={_format(v)}" for k, v in value.items())
+        table.add_row(name.replace("_", " "), _format(value))
     Console().print(table)
 
 
-def _rows(rows: list[dict[str, Any]]) -> None:
+def _print_rows(rows: list[dict[str, Any]]) -> None:
     table = Table(*(name.replace("_", " ") for name in rows[0]))
     for row in rows:
-        table.add_row(*(_short(value) for value in row.values()))
+        table.add_row(*(_format(value) for value in row.values()))
     Console().print(table)
 
 
-def _short(value: Any) -> str:
+def _format(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -104,6 +106,6 @@ def _finite(value: Any) -> Any:
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    if isinstance(value, np.generic):
+    if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,8 +1,7 @@
-"""`crbm train`: learn a model from a file."""
+"""`crbm train`: fit a model to a data set and save it."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,84 +9,102 @@ import typer
 
 from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
-from crbm.commands import train as task
-from crbm.commands.data import Reading, parse_labels
-from crbm.preprocessing import KINDS
+from crbm.commands.reading import Reading
+
+PREPROCESSING = "none, standardise, unit-norm, robust, log, rank or kernel"
 
 
-class Kind(StrEnum):
-    """What can be trained."""
+def _model_names() -> list[str]:
+    from crbm.commands.train import MODELS
 
-    HASH_CRBM = "hash-crbm"
-    CRBM = "crbm"
-    CRF = "crf"
-    LOGREG = "logreg"
+    return list(MODELS)
+
+
+def _check_model(name: str) -> str:
+    names = _model_names()
+    if name not in names:
+        known = ", ".join(f"'{known}'" for known in names)
+        raise typer.BadParameter(f"'{name}' is not one of {known}.")
+    return name
 
 
 @plain_errors
+@options.with_reading_options
 def train(
     data: options.Data,
-    out: Annotated[Path, typer.Option(help="The model file to write.")],
-    model: Annotated[Kind, typer.Option(help="What to train.")] = Kind.HASH_CRBM,
-    settings: Annotated[
+    out: Annotated[Path, typer.Option(help="Model file to write (.safetensors).")],
+    *,
+    model: Annotated[
+        str,
+        typer.Option(
+            callback=_check_model,
+            autocompletion=_model_names,
+            help="Kind of model, e.g. hash-crbm, crbm, crf or logreg.",
+        ),
+    ] = "hash-crbm",
+    parameters: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the classifier; often."
+            "--set",
+            metavar="NAME=VALUE",
+            help="Set a classifier parameter, e.g. `--set n_hidden=256`. May be "
+            "repeated.",
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 30,
-    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    epochs: Annotated[
+        int, typer.Option(min=1, help="Number of passes over the training data.")
+    ] = 30,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     preprocessing: Annotated[
         str | None,
         typer.Option(
             "--preprocessing",
             "--scale",
-            metavar="|".join(KINDS),
-            help="Of the inputs, kept in the model; by default standardise, or none "
-            "where all inputs are 0 or 1.",
+            metavar="KIND",
+            help=f"Preprocessing of the inputs, saved with the model: {PREPROCESSING}. "
+            "Default: none if all inputs are 0 or 1, else standardise.",
         ),
     ] = None,
     validation: Annotated[
         float | None,
-        typer.Option(help="Share of rows held out to choose the epoch to keep."),
+        typer.Option(
+            help="Fraction of the rows to hold out. The epoch with the lowest error on "
+            "them is kept."
+        ),
     ] = None,
     checkpoint_dir: Annotated[
         Path | None,
-        typer.Option(help="Folder of its own in which to keep an unfinished run."),
+        typer.Option(help="Folder for checkpoints, used by this run alone."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the folder's checkpoint.")
+        bool, typer.Option("--resume", help="Resume from the latest checkpoint.")
     ] = False,
     progress: Annotated[
-        bool | None, typer.Option(help="A progress bar; on a terminal by default.")
+        bool | None,
+        typer.Option(help="Show a progress bar. Default: only on a terminal."),
     ] = None,
-    labels: options.Labels = None,
-    format: options.Format = None,
-    n_labels: options.NLabels = None,
-    n_features: options.NFeatures = None,
-    zero_based: options.ZeroBased = False,
-    part: options.Part = None,
+    reading: Reading,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Train a model on DATA and save it with its label names and preprocessing."""
-    report = task.run(
+    from crbm.commands import train as command
+
+    report = command.run(
         data,
         out,
-        model=model.value,
-        settings={
+        model=model,
+        parameters={
             "n_epochs": epochs,
             "random_state": seed,
             "checkpoint_dir": checkpoint_dir,
             "resume": resume,
             "progress": progress,
-            **task.parse_settings(settings or ()),
+            **command.parse_parameters(parameters or ()),
         },
         preprocessing=preprocessing,
         validation=validation,
-        how=Reading(
-            parse_labels(labels), format, n_labels, n_features, zero_based, part
-        ),
+        reading=reading,
         force=force,
     )
-    show.trained(report, as_json=as_json)
+    show.training(report, as_json=as_json)

@@ -1,1 +1,1 @@
-"""What the commands do with users' files, as plain functions."""
+"""What each command of the CLI does, as plain functions."""

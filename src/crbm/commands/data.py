@@ -1,15 +1,16 @@
-"""The data that a command names: a data set known by name, or a file."""
+"""Load the data that a command names: a known data set or a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from crbm import datasets
+from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
 from crbm.datasets.reading import format_of
 from crbm.estimators import StructuredClassifier
@@ -18,88 +19,60 @@ NAMED_COLUMNS = ("arff", "csv", "parquet")
 PARTS = ("train", "valid", "test")
 
 
-class Reading(NamedTuple):
-    """How to read a file, where the file itself does not tell.
-
-    `labels` as for `crbm.datasets.read`; sizes and `zero_based` are for libsvm; `part`
-    names the rows wanted, "all" or nothing for all of them.
-    """
-
-    labels: Sequence[str] | Path | int | None = None
-    format: str | None = None
-    n_labels: int | None = None
-    n_features: int | None = None
-    zero_based: bool = False
-    part: str | None = None
-
-
-def parse_labels(text: str | None) -> Sequence[str] | Path | int | None:
-    """The labels as a user writes them: names, a number, a file, or `none`.
-
-    Examples
-    --------
-    >>> parse_labels("dog,cat"), parse_labels("-14"), parse_labels("none")
-    (('dog', 'cat'), -14, ())
-    """
-    if text is None:
-        return None
-    if text.removeprefix("-").isdigit():
-        return int(text)
-    if text.strip() in ("", "none"):
-        return ()
-    if Path(text).is_file():
-        return Path(text)
-    return tuple(name.strip() for name in text.split(","))
-
-
-def load(source: str, how: Reading) -> Dataset:
-    """The whole data set that a name or a file holds."""
+def load(source: str, reading: Reading) -> Dataset:
+    """Load all rows of a data set by name or of a file."""
     path = Path(source)
     if not path.exists() and (source in datasets.names() or not path.suffix):
         return datasets.load(source)
     if not path.is_file():
         raise FileNotFoundError(
-            f"There is no data file `{source}`. Names are listed by `crbm data list`."
+            f"There is no data file `{source}`. `crbm data list` lists known names."
         )
-    return datasets.read(path, how.labels, how.format, **_options(path, how))
+    options = _libsvm_options(path, reading)
+    return datasets.read(path, reading.labels, reading.format, **options)
 
 
-def chosen(data: Dataset, part: str | None, usual: str = "all") -> Dataset:
-    """The rows of a part: an official one, else of the first fold of 80/10/10.
+def select_part(data: Dataset, part: str | None, default: str = "all") -> Dataset:
+    """Select the rows of a part.
 
-    Unless a part is named it is the usual one, where that is official, or all rows.
+    A part is an official split if the data set has splits, else a part of the first
+    80/10/10 fold. If `part` is None, it is `default` if that is an official split, else
+    all rows.
     """
-    if part is None and usual in data.splits:
-        part = usual
+    if part is None and default in data.splits:
+        part = default
     if part is None or part == "all":
         return data
     if part in data.splits:
-        return _rows(data, data.splits[part])
+        return _select_rows(data, data.splits[part])
     if data.splits or part not in PARTS:
         known = ", ".join(f"`{name}`" for name in (*(data.splits or PARTS), "all"))
         raise ValueError(
             f"`{data.name}` has no part `{part}`; it has {known}. Choose one of them."
         )
-    return _rows(data, getattr(datasets.folds(data)[0], part))
+    return _select_rows(data, getattr(datasets.folds(data)[0], part))
 
 
 def for_model(
-    source: str, classifier: StructuredClassifier, how: Reading, usual: str = "all"
+    source: str,
+    classifier: StructuredClassifier,
+    reading: Reading,
+    default_part: str = "all",
 ) -> Dataset:
-    """The rows wanted, with the model's features and, where all are there, its labels.
+    """Load data with the model's features and, if all of them are present, its labels.
 
-    Columns with names are found by name, in any order and among others. Without names
-    the features must be as many as the model has, and so must the labels.
+    Named columns are matched by name, in any order; others are ignored. Without names
+    the numbers of features and labels must equal those of the model.
     """
     path = Path(source)
-    if how.labels is None and path.is_file():
-        kind = how.format or format_of(path)
-        how = how._replace(labels=() if kind in NAMED_COLUMNS else None)
-    how = how._replace(
-        n_features=how.n_features or classifier.n_features_in_,
-        n_labels=how.n_labels or classifier.n_labels_,
+    if reading.labels is None and path.is_file():
+        kind = reading.format or format_of(path)
+        reading = reading._replace(labels=() if kind in NAMED_COLUMNS else None)
+    reading = reading._replace(
+        n_features=reading.n_features or classifier.n_features_in_,
+        n_labels=reading.n_labels or classifier.n_labels_,
     )
-    data = chosen(load(source, how), how.part, usual)
+    data = select_part(load(source, reading), reading.part, default_part)
     names = tuple(classifier.label_names_ or ())
     return replace(
         data,
@@ -110,14 +83,19 @@ def for_model(
     )
 
 
-def _options(path: Path, how: Reading) -> dict[str, Any]:
-    if (how.format or format_of(path)) != "libsvm":
+def in_single_precision(X: Any) -> Any:
+    """The inputs as float32, in which models train twice as fast."""
+    return X.astype(np.float32)
+
+
+def _libsvm_options(path: Path, reading: Reading) -> dict[str, Any]:
+    if (reading.format or format_of(path)) != "libsvm":
         return {}
-    sizes = {"n_features": how.n_features, "n_labels": how.n_labels}
-    return {**sizes, "zero_based": how.zero_based}
+    sizes = {"n_features": reading.n_features, "n_labels": reading.n_labels}
+    return {**sizes, "zero_based": reading.zero_based}
 
 
-def _rows(data: Dataset, rows: np.ndarray) -> Dataset:
+def _select_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     groups = None if data.groups is None else data.groups[rows]
     return replace(data, X=data.X[rows], Y=data.Y[rows], groups=groups, splits={})
 
@@ -146,13 +124,13 @@ def _labels(data: Dataset, names: Sequence[str]) -> Any:
         place = {name: column for column, name in enumerate(data.label_names)}
         return data.Y[:, [place[name] for name in names]]
     if set(names) <= set(data.feature_names):
-        return _checked(_columns(data, names), names, data.name)
-    if data.Y.shape[1] == len(names) and _without_names(data.label_names, names):
+        return _binary(_columns(data, names), names, data.name)
+    if data.Y.shape[1] == len(names) and _is_unnamed(data.label_names, names):
         return data.Y
     return np.zeros((len(data), 0), np.uint8)
 
 
-def _checked(values: Any, names: Sequence[str], source: str) -> np.ndarray:
+def _binary(values: Any, names: Sequence[str], source: str) -> np.ndarray:
     values = values.toarray() if hasattr(values, "toarray") else values
     wrong = (values != 0) & (values != 1)
     if wrong.any():
@@ -164,7 +142,7 @@ def _checked(values: Any, names: Sequence[str], source: str) -> np.ndarray:
     return values.astype(np.uint8)
 
 
-def _without_names(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether either has only the numbered names given to columns without any."""
+def _is_unnamed(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether either has only the names y0, y1, ... given to unnamed columns."""
     numbered = tuple(f"y{i}" for i in range(len(one)))
     return numbered in (tuple(one), tuple(other))

@@ -1,4 +1,4 @@
-"""`crbm evaluate`: every measure of a model's predictions on labelled data."""
+"""`crbm evaluate`: measure a model's predictions on labelled data."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scipy.sparse import issparse
 from sklearn.metrics import precision_recall_fscore_support
 
 from crbm import metrics, plotting
-from crbm.commands.data import Reading, for_model
-from crbm.commands.output import claim
-from crbm.commands.train import single
+from crbm.commands.data import for_model, in_single_precision
+from crbm.commands.output import check_output_path
+from crbm.commands.reading import Reading
 from crbm.estimators import (
     HashCRBMClassifier,
     LogisticClassifier,
@@ -20,7 +20,7 @@ from crbm.estimators import (
     load,
 )
 
-# Joint probabilities of these cost no more than their predictions.
+# Classifiers whose joint probabilities cost no more than their predictions.
 EXACT = (HashCRBMClassifier, LogisticClassifier)
 
 
@@ -28,55 +28,58 @@ def run(
     model: Path | str,
     source: str,
     *,
-    how: Reading = Reading(),  # noqa: B008 - a constant
+    reading: Reading = Reading(),  # noqa: B008 - a constant
     per_label: bool = False,
     joint: bool = False,
     draw: Path | None = None,
     force: bool = False,
 ) -> dict[str, Any]:
-    """All measures of a model on data with labels, as plain data.
+    """Measure a model's predictions on labelled data and return plain data.
 
     Parameters
     ----------
-    model, source, how
-        The model file; data by name or file. Of data with an official test part,
-        that part unless another is named.
+    model
+        The model file.
+    source, reading
+        A data set by name or a file, and how to read it. `reading.part` defaults to the
+        official test part, if the data set has one.
     per_label
-        Whether to measure each label on its own too.
+        Whether to measure each label too.
     joint
-        Whether to estimate the joint log loss also where that takes long.
+        Whether to estimate the joint log loss even if that is slow.
     draw, force
-        A PNG or SVG file for the calibration curve, and whether it may be replaced.
+        A PNG or SVG file for the calibration curve, and whether an existing file may be
+        replaced.
     """
     if draw is not None:
-        claim(draw, force=force, endings=plotting.ENDINGS)
+        check_output_path(draw, force=force, endings=plotting.ENDINGS)
     classifier = load(model)
-    data = for_model(source, classifier, how, usual="test")
+    data = for_model(source, classifier, reading, default_part="test")
     if not data.Y.shape[1]:
         raise ValueError(
             f"`{source}` does not have all labels of the model: "
             f"{', '.join(classifier.label_names_[:10])}. Name them with --labels."
         )
-    X, Y = single(data.X), dense(data.Y)
+    X, Y = in_single_precision(data.X), to_dense(data.Y)
     predicted, p = classifier.predict(X), classifier.predict_proba(X)
-    measures = overall(X, Y, predicted, p)
+    measures = overall_measures(X, Y, predicted, p)
     if joint or isinstance(classifier, EXACT):
-        chance = classifier.score_samples(X, Y)
-        measures["joint_log_loss"] = metrics.joint_log_loss(chance)
+        log_probability = classifier.score_samples(X, Y)
+        measures["joint_log_loss"] = metrics.joint_log_loss(log_probability)
     report: dict[str, Any] = {"model": str(model), "data": source, "n_cases": len(Y)}
     report["metrics"] = measures
     if per_label:
-        report["labels"] = each_label(classifier, Y, predicted, p)
+        report["labels"] = label_measures(classifier, Y, predicted, p)
     if draw is not None:
         plotting.save(plotting.calibration, draw, Y, p)
     return report
 
 
-def overall(
+def overall_measures(
     X: Any, Y: np.ndarray, predicted: np.ndarray, p: np.ndarray
 ) -> dict[str, float]:
-    """The measures of all labels together."""
-    found = {
+    """The measures over all labels."""
+    measures = {
         measure.__name__: measure(Y, predicted)
         for measure in (
             metrics.hamming_error,
@@ -85,20 +88,20 @@ def overall(
             metrics.macro_f1,
         )
     }
-    found["label_log_loss"] = metrics.label_log_loss(Y, p)
-    found["expected_calibration_error"] = metrics.expected_calibration_error(Y, p)
+    measures["label_log_loss"] = metrics.label_log_loss(Y, p)
+    measures["expected_calibration_error"] = metrics.expected_calibration_error(Y, p)
     if _is_denoising(X, Y):
-        found["changed_error"] = metrics.changed_error(Y, predicted, X)
-    return found
+        measures["changed_error"] = metrics.changed_error(Y, predicted, X)
+    return measures
 
 
-def each_label(
+def label_measures(
     classifier: StructuredClassifier,
     Y: np.ndarray,
     predicted: np.ndarray,
     p: np.ndarray,
 ) -> list[dict[str, Any]]:
-    """The measures of each label on its own."""
+    """The measures of each label."""
     precision, recall, f1, _ = precision_recall_fscore_support(
         Y, predicted, average=None, zero_division=0
     )
@@ -117,12 +120,12 @@ def each_label(
 
 
 def meaning(measure: str) -> str:
-    """What a measure is, in a line: its own documentation's first."""
+    """The first line of a measure's docstring."""
     return (getattr(metrics, measure).__doc__ or "").split("\n", 1)[0]
 
 
-def dense(Y: Any) -> np.ndarray:
-    """Labels as an array."""
+def to_dense(Y: Any) -> np.ndarray:
+    """The labels as a dense array."""
     return Y.toarray() if issparse(Y) else np.asarray(Y)
 
 

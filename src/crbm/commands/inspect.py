@@ -1,4 +1,4 @@
-"""`crbm inspect`: what a model file is, and how its labels depend on each other."""
+"""`crbm inspect`: describe a model file and how its labels depend on each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 
 from crbm import persistence, plotting
-from crbm.commands.output import claim
+from crbm.commands.images import image_shape
+from crbm.commands.output import check_output_path
 from crbm.estimators import (
     HashCRBMClassifier,
     LogisticClassifier,
@@ -21,7 +22,8 @@ from crbm.estimators import (
 from crbm.inference import couplings
 from crbm.training import History
 
-# Label sets at which couplings are asked, and labels above which they are not.
+# Couplings are averaged over up to N_STATES label sets, and left out for models with
+# more than MOST_LABELS labels.
 N_STATES, MOST_LABELS = 200, 400
 
 
@@ -32,22 +34,22 @@ def run(
     draw: Path | None = None,
     force: bool = False,
 ) -> dict[str, Any]:
-    """What a model is, from its file alone, as plain data.
+    """Describe a model from its file alone, as plain data.
 
     Parameters
     ----------
     model
         The model file.
     n_pairs
-        How many pairs of labels to name that attract most, and that exclude most.
+        How many of the most attracting and of the most excluding label pairs to list.
     draw, force
-        A PNG or SVG file for the filters of an image model, or else the couplings of
-        the labels; and whether it may be replaced.
+        A PNG or SVG file for the filters of an image model or the label couplings of
+        another, and whether an existing file may be replaced.
     """
     if draw is not None:
-        claim(draw, force=force, endings=plotting.ENDINGS)
+        check_output_path(draw, force=force, endings=plotting.ENDINGS)
     classifier = load(model)
-    report = {"file": str(model), **described(classifier)}
+    report = {"file": str(model), **describe(classifier)}
     report["versions"] = persistence.read(model)[1].get("versions", {})
     shape = image_shape(classifier)
     if shape is None and is_coupled(classifier):
@@ -61,8 +63,8 @@ def run(
     return report
 
 
-def described(classifier: StructuredClassifier) -> dict[str, Any]:
-    """Kind, sizes, labels, settings and training of a fitted classifier."""
+def describe(classifier: StructuredClassifier) -> dict[str, Any]:
+    """Kind, sizes, labels, parameters and training of a fitted classifier."""
     data = dict(getattr(classifier, "trained_on_", {}))
     features = data.pop("feature_names", None)
     model = classifier.models_[0]
@@ -77,7 +79,7 @@ def described(classifier: StructuredClassifier) -> dict[str, Any]:
         "feature_names": features,
         "trained_on": data or None,
         "settings": saved.description(classifier)["parameters"],
-        "training": [_training(history) for history in classifier.histories_],
+        "training": [_describe_training(history) for history in classifier.histories_],
     }
     if isinstance(classifier, HashCRBMClassifier):
         report["candidate_recall"] = classifier.candidate_recall_
@@ -86,7 +88,7 @@ def described(classifier: StructuredClassifier) -> dict[str, Any]:
 
 
 def is_coupled(classifier: StructuredClassifier) -> bool:
-    """Whether labels depend on each other, and are few enough to ask in pairs."""
+    """Whether the labels depend on each other and are few enough for all pairs."""
     independent = isinstance(classifier, LogisticClassifier)
     return not independent and 1 < classifier.n_labels_ <= MOST_LABELS
 
@@ -94,11 +96,11 @@ def is_coupled(classifier: StructuredClassifier) -> bool:
 def label_couplings(
     classifier: StructuredClassifier,
 ) -> Float[np.ndarray, "labels labels"]:
-    """How much each label raises the log-odds of each other one.
+    """How much each label raises the log-odds of each other label.
 
-    The log odds ratios of `crbm.inference.couplings` at the input 0, which is the mean
-    of standardised inputs, averaged over label sets that the model keeps from its
-    training and over the models of an ensemble.
+    The log odds ratios of `crbm.inference.couplings` at input 0, the mean of
+    standardised inputs, averaged over label sets of the training data and over the
+    members of an ensemble.
     """
     hashed = isinstance(classifier, HashCRBMClassifier)
     sets = classifier.sets_.table_ if hashed else classifier.observed_
@@ -111,7 +113,7 @@ def label_couplings(
 def strongest_pairs(
     strength: Float[np.ndarray, "labels labels"], names: list[str], n_pairs: int
 ) -> dict[str, list[tuple[str, str, float]]]:
-    """The pairs that attract most and those that exclude most, strongest first."""
+    """The label pairs that attract most and that exclude most, strongest first."""
     rows, columns = np.triu_indices(len(names), k=1)
     values = strength[rows, columns]
     order = np.argsort(values)
@@ -122,12 +124,6 @@ def strongest_pairs(
     attract = [place for place in order[::-1][:n_pairs] if values[place] > 0]
     exclude = [place for place in order[:n_pairs] if values[place] < 0]
     return {"attract": named(np.array(attract)), "exclude": named(np.array(exclude))}
-
-
-def image_shape(classifier: StructuredClassifier) -> tuple[int, int] | None:
-    """Height and width where the outputs are an image."""
-    shape = getattr(classifier, "output_shape_", None)
-    return None if shape is None or len(shape) != 2 else (shape[0], shape[1])
 
 
 def _draw_filters(
@@ -142,7 +138,7 @@ def _draw_filters(
     plotting.save(plotting.filters, path, weights, shape)
 
 
-def _training(history: History) -> dict[str, Any]:
+def _describe_training(history: History) -> dict[str, Any]:
     best = history.best_epoch
     return {
         "epochs": len(history.epochs),

@@ -1,4 +1,4 @@
-"""Labels that are known beforehand, read from a file with gaps."""
+"""Read labels that are known before prediction from a file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from crbm.datasets.reading import format_of
 
 
 def read_known(path: Path, names: Sequence[str], n_cases: int) -> np.ndarray:
-    """A matrix with 0 or 1 where a label is known and NaN where it is not.
+    """Read a matrix that holds 0 or 1 for known labels and NaN for unknown ones.
 
-    A CSV or Parquet file has a column for each label that may be known, empty where it
-    is not; an NPZ file has the matrix itself, `known`.
+    A CSV or Parquet file has one column per label, with empty cells for unknown values;
+    columns may be missing. An NPZ file holds the matrix under the name `known`.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"There is no file `{path}` of known labels.")
-    known = _array(path) if format_of(path) == "npz" else _table(path, names)
+        raise FileNotFoundError(f"There is no file `{path}` for --known.")
+    known = (
+        _read_array(path) if format_of(path) == "npz" else _read_columns(path, names)
+    )
     if known.shape != (n_cases, len(names)):
         raise ValueError(
             f"`{path}` must have {n_cases} rows, one per case, and up to {len(names)} "
@@ -30,29 +32,29 @@ def read_known(path: Path, names: Sequence[str], n_cases: int) -> np.ndarray:
     return known
 
 
-def _array(path: Path) -> np.ndarray:
+def _read_array(path: Path) -> np.ndarray:
     arrays = read_arrays(path)
     if "known" not in arrays:
         raise ValueError(f"`{path}` has no array `known`; it has {sorted(arrays)}.")
     return arrays["known"].astype(np.float64)
 
 
-def _table(path: Path, names: Sequence[str]) -> np.ndarray:
-    table = _read(path)
+def _read_columns(path: Path, names: Sequence[str]) -> np.ndarray:
+    table = _read_table(path)
     present = [name for name in names if name in table.column_names]
     if not present:
         raise ValueError(
             f"`{path}` has no column that is a label of the model, such as "
-            f"`{names[0]}`; it has {table.column_names[:5]}."
+            f"`{names[0]}`; its columns are {table.column_names[:5]}."
         )
     known = np.full((table.num_rows, len(names)), np.nan)
     for place, name in enumerate(names):
         if name in present:
-            known[:, place] = _numbers(path, name, table[name])
+            known[:, place] = _to_numbers(path, name, table[name])
     return known
 
 
-def _read(path: Path) -> Any:
+def _read_table(path: Path) -> Any:
     pa = require("pyarrow", "pyarrow", "Reading tables")
     kind = format_of(path)
     if kind not in ("csv", "parquet"):
@@ -65,7 +67,7 @@ def _read(path: Path) -> Any:
         raise ValueError(f"`{path}` is damaged: {error}") from error
 
 
-def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
+def _to_numbers(path: Path, name: str, column: Any) -> np.ndarray:
     pa = require("pyarrow", "pyarrow", "Reading tables")
     try:
         values = column.cast(pa.float64()).to_numpy()

@@ -1,4 +1,4 @@
-"""Files that commands write: asked for before the work, never overwritten silently."""
+"""Check output paths before the work starts, and write tables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ TABLE_ENDINGS = (".csv", ".parquet", ".npz")
 
 
 class Column(NamedTuple):
-    """A column of a table, with its name."""
+    """A named column of a table."""
 
     name: str
     values: np.ndarray
 
 
-def claim(path: Path, *, force: bool, endings: Sequence[str]) -> Path:
-    """The path, once it is clear that it can be written."""
+def check_output_path(path: Path, *, force: bool, endings: Sequence[str]) -> None:
+    """Raise unless the path has a known ending and may be written."""
     if path.suffix not in endings:
         known = ", ".join(f"`{ending}`" for ending in endings)
         raise ValueError(f"`{path}` must end in one of {known}.")
@@ -30,13 +30,12 @@ def claim(path: Path, *, force: bool, endings: Sequence[str]) -> Path:
         )
     if path.exists() and not force:
         raise FileExistsError(f"`{path}` exists. Choose another name, or add --force.")
-    return path
 
 
 def write_table(
     path: Path, columns: Sequence[Column], arrays: dict[str, np.ndarray]
 ) -> None:
-    """Write columns as CSV or Parquet, or the arrays behind them as NPZ."""
+    """Write the columns as CSV or Parquet, or the arrays as NPZ."""
     if path.suffix == ".npz":
         with path.open("wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **arrays)
@@ -48,7 +47,7 @@ def write_table(
 
 
 def write_csv(stream: TextIO, columns: Iterable[Column]) -> None:
-    """Write columns with a header; numbers with six significant digits."""
+    """Write columns with a header, and floats with six significant digits."""
     names, values = zip(*columns, strict=True)
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(names)

@@ -1,4 +1,4 @@
-"""`crbm predict`: labels, probabilities or likely label sets for each row of a file."""
+"""`crbm predict`: labels, probabilities or likely label sets of each row of a file."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crbm.commands.data import Reading, for_model
+from crbm.commands.data import for_model, in_single_precision
 from crbm.commands.known import read_known
-from crbm.commands.output import TABLE_ENDINGS, Column, claim, write_table
-from crbm.commands.train import single
+from crbm.commands.output import TABLE_ENDINGS, Column, check_output_path, write_table
+from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
 from crbm.estimators import StructuredClassifier, load
 
 
 class Predictions(NamedTuple):
-    """Predictions as a table for people and as arrays for programs."""
+    """Predictions as the columns of a table and as arrays."""
 
     columns: list[Column]
     arrays: dict[str, np.ndarray]
@@ -26,40 +26,46 @@ def run(
     model: Path | str,
     source: str,
     *,
-    how: Reading = Reading(),  # noqa: B008 - a constant
+    reading: Reading = Reading(),  # noqa: B008 - a constant
     proba: bool = False,
     top_k: int | None = None,
     known: Path | None = None,
     out: Path | None = None,
     force: bool = False,
 ) -> Predictions:
-    """Predict for each row, and write the predictions where a file is named.
+    """Predict for each row, and write the predictions to `out` if it is given.
 
     Parameters
     ----------
-    model, source, how
-        The model file; data by name or file, with or without labels.
-    proba, top_k
-        Probabilities of the labels, or the likeliest label sets and their joint
+    model
+        The model file.
+    source, reading
+        A data set by name or a file, with or without labels, and how to read it.
+    proba
+        Whether to return probabilities of the labels instead of labels.
+    top_k
+        Return this many of the most probable label sets, with their joint
         probabilities, instead of labels.
     known
-        A file of labels known already, empty where unknown.
+        A file of labels that are known already, empty where a label is unknown.
     out, force
-        A CSV, Parquet or NPZ file, and whether it may be replaced.
+        A CSV, Parquet or NPZ file, and whether an existing file may be replaced.
     """
     if out is not None:
-        claim(out, force=force, endings=TABLE_ENDINGS)
+        check_output_path(out, force=force, endings=TABLE_ENDINGS)
     if proba and top_k is not None:
         raise ValueError("Choose one of --proba and --top-k.")
     classifier = load(model)
-    data = for_model(source, classifier, how)
-    predictions = predicted(classifier, data, proba=proba, top_k=top_k, known=known)
+    data = for_model(source, classifier, reading)
+    predictions = make_predictions(
+        classifier, data, proba=proba, top_k=top_k, known=known
+    )
     if out is not None:
         write_table(out, *predictions)
     return predictions
 
 
-def predicted(
+def make_predictions(
     classifier: StructuredClassifier,
     data: Dataset,
     *,
@@ -67,26 +73,25 @@ def predicted(
     top_k: int | None,
     known: Path | None,
 ) -> Predictions:
-    """The kind of predictions asked for."""
+    """Predict label sets, probabilities or labels."""
     names = classifier.label_names_
-    X, given = single(data.X), {}
-    if known is not None:
-        given["known"] = read_known(known, names, len(data))
+    X = in_single_precision(data.X)
+    labels = None if known is None else read_known(known, names, len(data))
     if top_k is not None:
-        return _sets(*classifier.predict_top_k(X, k=top_k, **given), names)
+        return _label_sets(*classifier.predict_top_k(X, k=top_k, known=labels), names)
     if proba:
-        return _matrix("probability", classifier.predict_proba(X, **given), names)
-    return _matrix("labels", classifier.predict(X, **given), names)
+        return _matrix("probability", classifier.predict_proba(X, known=labels), names)
+    return _matrix("labels", classifier.predict(X, known=labels), names)
 
 
-def _matrix(what: str, values: np.ndarray, names: list[str]) -> Predictions:
+def _matrix(kind: str, values: np.ndarray, names: list[str]) -> Predictions:
     columns = [
         Column(name, column) for name, column in zip(names, values.T, strict=True)
     ]
-    return Predictions(columns, {what: values, **_names(names)})
+    return Predictions(columns, {kind: values, **_names(names)})
 
 
-def _sets(labels: Any, probability: Any, names: list[str]) -> Predictions:
+def _label_sets(labels: Any, probability: Any, names: list[str]) -> Predictions:
     n_cases, k = probability.shape
     labels = labels.astype(np.int64)
     columns = [

@@ -1,4 +1,4 @@
-"""`crbm train`: a classifier learned from a named data set or a file."""
+"""`crbm train`: fit a classifier to a named data set or a file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from scipy.sparse import issparse
 
-from crbm.commands.data import Reading, chosen, load
-from crbm.commands.output import claim
+from crbm.commands.data import in_single_precision, load, select_part
+from crbm.commands.output import check_output_path
+from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
 from crbm.estimators import (
     CRBMClassifier,
@@ -36,57 +37,57 @@ def run(
     out: Path,
     *,
     model: str = "hash-crbm",
-    settings: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
     validation: float | None = None,
     preprocessing: str | None = None,
-    how: Reading = Reading(),  # noqa: B008 - a constant
+    reading: Reading = Reading(),  # noqa: B008 - a constant
     force: bool = False,
 ) -> dict[str, Any]:
-    """Train, save to `out` and tell what was learned.
+    """Train a classifier, save it to `out` and return a summary as plain data.
 
     Parameters
     ----------
-    source
-        A data set by name, or a file; see `how` for what a file does not tell.
-    out
-        The model file.
-    model, settings
+    source, reading
+        A data set by name or a file, and how to read the file.
+    out, force
+        The model file, and whether an existing file may be replaced.
+    model, parameters
         A key of `MODELS`, and parameters of that classifier.
     validation
-        Share of the rows to hold out, whose error chooses the epoch to keep. The
-        official validation rows are used where there are any.
+        Fraction of the rows to hold out for early stopping. By default the official
+        validation rows, if the data set has any.
     preprocessing
-        Of the inputs; standardised by default, and left alone where all are 0 or 1.
-    force
-        Whether an existing file may be replaced.
+        Preprocessing of the inputs. By default `none` if all inputs are 0 or 1, else
+        `standardise`.
     """
-    claim(out, force=force, endings=(".safetensors",))
-    whole = load(source, how)
-    data = chosen(whole, how.part, "train")
+    check_output_path(out, force=force, endings=(".safetensors",))
+    all_rows = load(source, reading)
+    data = select_part(all_rows, reading.part, default="train")
     if not data.Y.shape[1]:
         raise ValueError(f"`{source}` has no labels. Name them with --labels.")
-    classifier = built(model, {"preprocessing": preprocessing or suited(data.X)})
-    classifier.set_params(**checked(classifier, settings or {}))
+    preprocessing = preprocessing or default_preprocessing(data.X)
+    classifier = make_classifier(model, {"preprocessing": preprocessing})
+    classifier.set_params(**check_parameters(classifier, parameters or {}))
     held_out = None
     if validation is not None:
         classifier.set_params(early_stopping=True, validation_fraction=validation)
-    elif "valid" in whole.splits and how.part in (None, "train"):
-        held_out = chosen(whole, "valid")
+    elif "valid" in all_rows.splits and reading.part in (None, "train"):
+        held_out = select_part(all_rows, "valid")
     fit(classifier, data, held_out)
     classifier.save(out)
     return {"out": str(out), **summary(classifier)}
 
 
-def built(model: str, parameters: Mapping[str, Any]) -> StructuredClassifier:
-    """An unfitted classifier of a kind."""
+def make_classifier(model: str, parameters: Mapping[str, Any]) -> StructuredClassifier:
+    """Make an unfitted classifier of a kind in `MODELS`."""
     if model not in MODELS:
         known = ", ".join(f"`{name}`" for name in MODELS)
         raise ValueError(f"There is no model `{model}`; use one of {known}.")
     return MODELS[model](**parameters)
 
 
-def suited(X: Any) -> str:
-    """No preprocessing where all inputs are 0 or 1, standardising elsewhere."""
+def default_preprocessing(X: Any) -> str:
+    """`none` if all inputs are 0 or 1, else `standardise`."""
     values = X.data if issparse(X) else X
     return "none" if np.isin(values, (0, 1)).all() else "standardise"
 
@@ -94,54 +95,52 @@ def suited(X: Any) -> str:
 def fit(
     classifier: StructuredClassifier, data: Dataset, held_out: Dataset | None = None
 ) -> None:
-    """Fit to a data set and keep its names, so that files can be matched later."""
-    validation = None if held_out is None else (single(held_out.X), held_out.Y)
-    classifier.fit(single(data.X), data.Y, validation=validation)
+    """Fit to a data set and store its column names, to match files by name later."""
+    X, validation = in_single_precision(data.X), None
+    if held_out is not None:
+        validation = (in_single_precision(held_out.X), held_out.Y)
+    classifier.fit(X, data.Y, validation=validation)
     classifier.label_names_ = list(data.label_names)
     classifier.trained_on_ = data.summary()
     if data.output_shape is not None:
         classifier.output_shape_ = data.output_shape
 
 
-def single(X: Any) -> Any:
-    """Inputs in single precision, in which models train twice as fast."""
-    return X.astype(np.float32)
-
-
-def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
-    """Settings as a user writes them: `name=value` with values as in Python.
+def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
+    """Parse `name=value` pairs; values are Python literals or words.
 
     Examples
     --------
-    >>> parse_settings(["n_bits=9", "objective=cd", "objective_params={'n_steps': 5}"])
+    >>> pairs = ["n_bits=9", "objective=cd", "objective_params={'n_steps': 5}"]
+    >>> parse_parameters(pairs)
     {'n_bits': 9, 'objective': 'cd', 'objective_params': {'n_steps': 5}}
     """
-    settings = {}
+    parameters = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise ValueError(f"A setting is written `name=value`; got `{pair}`.")
-        settings[name.strip()] = _value(value.strip())
-    return settings
+            raise ValueError(f"`--set` needs `name=value`; got `{pair}`.")
+        parameters[name.strip()] = _parse_value(value.strip())
+    return parameters
 
 
-def checked(
-    classifier: StructuredClassifier, settings: Mapping[str, Any]
+def check_parameters(
+    classifier: StructuredClassifier, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings, once each is a parameter of the classifier."""
+    """Check that the classifier has these parameters; look up `optimizer` by name."""
     known = classifier.get_params()
-    for name in settings:
+    for name in parameters:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"Did you mean `{near[0]}`?" if near else f"Use: {', '.join(known)}."
             raise ValueError(
-                f"{type(classifier).__name__} has no setting `{name}`. {hint}"
+                f"{type(classifier).__name__} has no parameter `{name}`. {hint}"
             )
-    return {name: _optimizer(name, value) for name, value in settings.items()}
+    return {name: _find_optimizer(name, value) for name, value in parameters.items()}
 
 
 def summary(classifier: StructuredClassifier) -> dict[str, Any]:
-    """What was learned from what, in a few numbers."""
+    """The main figures of a fit: sizes, epochs, loss, validation error and time."""
     history = classifier.histories_[0]
     best = history.best_epoch
     return {
@@ -158,20 +157,20 @@ def summary(classifier: StructuredClassifier) -> dict[str, Any]:
     }
 
 
-def _value(text: str) -> Any:
-    plain = {"true": True, "false": False, "null": None, "none": None}
-    if text.lower() in plain:
-        return plain[text.lower()]
+def _parse_value(text: str) -> Any:
+    words = {"true": True, "false": False, "null": None, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
 
 
-def _optimizer(name: str, value: Any) -> Any:
+def _find_optimizer(name: str, value: Any) -> Any:
     if name != "optimizer" or not isinstance(value, str):
         return value
-    found = getattr(torch.optim, value, None)
-    if not (isinstance(found, type) and issubclass(found, torch.optim.Optimizer)):
+    kind = getattr(torch.optim, value, None)
+    if not (isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)):
         raise ValueError(f"torch.optim has no optimiser `{value}`; try `Adam`.")
-    return found
+    return kind
