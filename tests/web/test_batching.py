@@ -1,4 +1,4 @@
-"""Questions that wait are asked together; the trouble of one batch stays in it."""
+"""Waiting items form one batch; an error of one batch does not affect others."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ from crbm.web.batching import Batcher, OverloadedError
 
 
 class Doubling:
-    """Doubles numbers, remembers its batches, and waits where it is told to."""
+    """Doubles numbers, records its batches, and blocks while `go_on` is cleared."""
 
     def __init__(self):
         self.batches, self.go_on = [], Event()
@@ -33,59 +33,59 @@ def run(scenario, **limits):
 
 
 async def busy(batcher, double):
-    """Keep the batcher busy with the number 0; what is asked now must wait."""
+    """Keep the batcher busy with the number 0, so that later items wait."""
     double.go_on.clear()
-    first = asyncio.create_task(batcher.ask(0))
+    first = asyncio.create_task(batcher.submit(0))
     while not double.batches:
         await asyncio.sleep(0.001)
     return first
 
 
-async def ask_while_busy(batcher, double, numbers):
+async def submit_while_busy(batcher, double, numbers):
     first = await busy(batcher, double)
-    waiting = [asyncio.create_task(batcher.ask(number)) for number in numbers]
+    waiting = [asyncio.create_task(batcher.submit(number)) for number in numbers]
     await asyncio.sleep(0)
     double.go_on.set()
     return await asyncio.gather(first, *waiting, return_exceptions=True)
 
 
-def test_a_lone_question_is_not_kept_waiting():
+def test_a_single_item_does_not_wait():
     async def scenario(batcher, double):
-        return [await batcher.ask(1), await batcher.ask(2)]
+        return [await batcher.submit(1), await batcher.submit(2)]
 
     assert run(scenario) == ([2, 4], [[1], [2]])
 
 
-def test_what_waits_is_asked_in_one_call_and_in_order():
+def test_waiting_items_are_processed_in_one_call_in_order():
     async def scenario(batcher, double):
-        return await ask_while_busy(batcher, double, range(1, 8))
+        return await submit_while_busy(batcher, double, range(1, 8))
 
     answers, batches = run(scenario)
     assert answers == [0, 2, 4, 6, 8, 10, 12, 14]
     assert batches == [[0], [1, 2, 3, 4, 5, 6, 7]]
 
 
-def test_a_call_has_no_more_than_the_largest_batch():
+def test_a_batch_has_at_most_the_largest_size():
     async def scenario(batcher, double):
-        return await ask_while_busy(batcher, double, range(1, 8))
+        return await submit_while_busy(batcher, double, range(1, 8))
 
     assert run(scenario, largest=3)[1] == [[0], [1, 2, 3], [4, 5, 6], [7]]
 
 
-def test_a_failed_call_is_told_to_its_askers_and_the_next_goes_on():
+def test_an_error_reaches_its_batch_and_the_next_batch_works():
     async def scenario(batcher, double):
-        found = await ask_while_busy(batcher, double, [12, 13])
-        return [*found, await batcher.ask(14)]
+        found = await submit_while_busy(batcher, double, [12, 13])
+        return [*found, await batcher.submit(14)]
 
     first, *failed, last = run(scenario)[0]
     assert (first, last) == (0, 28)
     assert [str(error) for error in failed] == ["unlucky", "unlucky"]
 
 
-def test_askers_who_went_away_are_not_computed_for():
+def test_cancelled_items_are_not_processed():
     async def scenario(batcher, double):
         first = await busy(batcher, double)
-        gone, stays = (asyncio.create_task(batcher.ask(n)) for n in (1, 2))
+        gone, stays = (asyncio.create_task(batcher.submit(n)) for n in (1, 2))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.sleep(0)
@@ -95,13 +95,13 @@ def test_askers_who_went_away_are_not_computed_for():
     assert run(scenario) == ([0, 4], [[0], [2]])
 
 
-def test_too_long_a_queue_is_refused():
+def test_items_beyond_the_longest_queue_are_refused():
     async def scenario(batcher, double):
         first = await busy(batcher, double)
-        waiting = [asyncio.create_task(batcher.ask(n)) for n in (1, 2)]
+        waiting = [asyncio.create_task(batcher.submit(n)) for n in (1, 2)]
         await asyncio.sleep(0)
         with pytest.raises(OverloadedError, match="2 requests are waiting"):
-            await batcher.ask(3)
+            await batcher.submit(3)
         double.go_on.set()
         return await asyncio.gather(first, *waiting)
 

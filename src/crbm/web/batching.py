@@ -1,4 +1,4 @@
-"""Single questions answered in batches: what waits during one call is the next."""
+"""Batch single requests: those that wait during one call form the next batch."""
 
 from __future__ import annotations
 
@@ -9,98 +9,97 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class OverloadedError(RuntimeError):
-    """More questions wait than may."""
+    """Too many requests are waiting."""
 
 
-class Batcher(Generic[Question, Answer]):
-    """Collects questions while a call is running and asks them in one call.
+class Batcher(Generic[Item, Result]):
+    """Collects items while a call is running and passes them to the next call.
 
-    Nobody waits for a batch to fill: with one question at a time every batch is a
-    single one, and batches grow with the load.
+    A batch never waits to fill up: with one request at a time each batch has one item,
+    and batches grow with the load.
 
     Parameters
     ----------
-    answer
-        Answers several questions at once, in their order; runs in `pool`.
+    process
+        Function from several items to their results, in the same order. Runs in `pool`.
     pool
-        Where it runs, beside the event loop.
+        The executor, beside the event loop.
     largest
-        Most questions of one call.
+        Maximum number of items in one call.
     longest
-        Most questions that may wait; further ones are refused.
+        Maximum number of waiting items; further ones are refused.
 
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> async def ask_three(batcher):
-    ...     return await asyncio.gather(*(batcher.ask(n) for n in range(3)))
+    >>> async def submit_three(batcher):
+    ...     return await asyncio.gather(*(batcher.submit(n) for n in range(3)))
     >>> with ThreadPoolExecutor(1) as pool:
     ...     doubles = Batcher(lambda numbers: [2 * n for n in numbers], pool)
-    ...     asyncio.run(ask_three(doubles))
+    ...     asyncio.run(submit_three(doubles))
     [0, 2, 4]
     """
 
     def __init__(
         self,
-        answer: Callable[[Sequence[Question]], Sequence[Answer]],
+        process: Callable[[Sequence[Item]], Sequence[Result]],
         pool: Executor,
         *,
         largest: int = 64,
         longest: int = 4096,
     ) -> None:
-        self._answer, self._pool = answer, pool
+        self._process, self._pool = process, pool
         self._largest, self._longest = largest, longest
-        self._waiting: deque[tuple[Question, Future[Answer]]] = deque()
+        self._waiting: deque[tuple[Item, Future[Result]]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def ask(self, question: Question) -> Answer:
-        """The answer to one question, computed together with others that wait."""
+    async def submit(self, item: Item) -> Result:
+        """The result for one item, computed in one batch with other waiting items."""
         if len(self._waiting) >= self._longest:
             raise OverloadedError(
                 f"{self._longest} requests are waiting already; try again in a moment."
             )
-        future: Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((question, future))
+        future: Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future))
         if self._task is None:
-            self._task = asyncio.create_task(self._work_off())
+            self._task = asyncio.create_task(self._process_waiting())
         return await future
 
-    async def _work_off(self) -> None:
+    async def _process_waiting(self) -> None:
         try:
             while batch := self._next_batch():
-                await self._answer_all(*zip(*batch, strict=True))
+                await self._process_batch(*zip(*batch, strict=True))
         finally:
             self._task = None
 
-    async def _answer_all(
-        self, questions: tuple[Question, ...], futures: tuple[Future[Answer], ...]
+    async def _process_batch(
+        self, items: tuple[Item, ...], futures: tuple[Future[Result], ...]
     ) -> None:
         loop = asyncio.get_running_loop()
         try:
-            answers = await loop.run_in_executor(self._pool, self._answer, questions)
+            results = await loop.run_in_executor(self._pool, self._process, items)
         except Exception as error:
-            for future in _waited_for(futures):
+            for future in _not_cancelled(futures):
                 future.set_exception(error)
             return
-        settled = dict(zip(futures, answers, strict=True))
-        for future in _waited_for(futures):
-            future.set_result(settled[future])
+        result_of = dict(zip(futures, results, strict=True))
+        for future in _not_cancelled(futures):
+            future.set_result(result_of[future])
 
-    def _next_batch(self) -> list[tuple[Question, Future[Answer]]]:
-        """What waits, without those who have gone away."""
-        batch: list[tuple[Question, Future[Answer]]] = []
+    def _next_batch(self) -> list[tuple[Item, Future[Result]]]:
+        """The first waiting items, without cancelled ones."""
+        batch: list[tuple[Item, Future[Result]]] = []
         while self._waiting and len(batch) < self._largest:
-            question, future = self._waiting.popleft()
+            item, future = self._waiting.popleft()
             if not future.done():
-                batch.append((question, future))
+                batch.append((item, future))
         return batch
 
 
-def _waited_for(futures: Sequence[Future[Answer]]) -> list[Future[Answer]]:
-    """Those whose askers have not gone away meanwhile."""
+def _not_cancelled(futures: Sequence[Future[Result]]) -> list[Future[Result]]:
     return [future for future in futures if not future.done()]

@@ -1,4 +1,4 @@
-"""What the server counts, in Prometheus' text format."""
+"""The counters of a server, in the Prometheus text format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 
 
 class Metrics:
-    """Counters of one server, apart from those of any other in the process."""
+    """The counters of one server, separate from those of others in the process."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -41,15 +41,15 @@ class Metrics:
             registry=self._registry,
         )
 
-    def request(self, route: str, status: int, seconds: float) -> None:
+    def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def batch(self, model: str, size: int) -> None:
-        """Count a call of a model."""
+    def count_batch(self, model: str, size: int) -> None:
+        """Count a call of a model and its cases."""
         self._batches.labels(model).observe(size)
 
     def text(self) -> bytes:
-        """All of it as Prometheus reads it."""
+        """All counters as text."""
         return generate_latest(self._registry)

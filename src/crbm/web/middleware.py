@@ -1,4 +1,4 @@
-"""Around every request: a limit on its size, and a clock."""
+"""Middleware: limit the size of requests, and count and time them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGEST_BODY = 32 * 2**20
 
 
 class LimitedBody:
-    """Refuses bodies above a limit, announced or not, before they fill the memory."""
+    """Refuses bodies above a limit, with or without a `Content-Length` header."""
 
     def __init__(self, app: ASGIApp, largest: int = LARGEST_BODY) -> None:
         self._app, self._largest = app, largest
@@ -22,49 +22,49 @@ class LimitedBody:
         self._detail = f"The body is larger than {limit}; send smaller batches."
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its body counted."""
+        """Pass the request on and count the bytes of its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        announced = dict(scope["headers"]).get(b"content-length", b"0")
-        if announced.isdigit() and int(announced) > self._largest:
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self._largest:
             refusal = JSONResponse({"detail": self._detail}, status_code=413)
             await refusal(scope, receive, send)
             return
-        read = 0
+        n_bytes = 0
 
-        async def counted() -> Message:
-            nonlocal read
+        async def receive_counted() -> Message:
+            nonlocal n_bytes
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > self._largest:
+            n_bytes += len(message.get("body", b""))
+            if n_bytes > self._largest:
                 raise HTTPException(413, self._detail)
             return message
 
-        await self._app(scope, counted, send)
+        await self._app(scope, receive_counted, send)
 
 
 class Measured:
-    """Counts requests and their time by route, not by the paths that people invent."""
+    """Counts and times requests by route; unknown paths count as `other`."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with a clock beside it."""
+        """Pass the request on, then record its status and time."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         status, start = 500, time.perf_counter()
 
-        async def watched(message: Message) -> None:
+        async def send_watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_watched)
         finally:
             route = getattr(scope.get("route"), "path", "other")
-            self._metrics.request(route, status, time.perf_counter() - start)
+            self._metrics.count_request(route, status, time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""What requests and answers look like; the OpenAPI schema is made from these."""
+"""The schemas of requests and responses, from which OpenAPI's is generated."""
 
 from typing import Annotated, Literal
 
@@ -15,14 +15,14 @@ Row = Annotated[
 Known = Annotated[
     list[Literal[0, 1] | None] | dict[str, Literal[0, 1] | None] | None,
     Field(
-        description="Labels known already: 0 or 1 by name, or a list of 0, 1 and null "
-        "with one entry per label."
+        description="Known labels: an object from label names to 0 or 1, or a list of "
+        "0, 1 or null with one entry per label."
     ),
 ]
 
 
 class Request(BaseModel):
-    """A request; names that do not exist are refused rather than ignored."""
+    """Base class of requests; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,13 +42,13 @@ class BatchRequest(Request):
 
 
 class TopKRequest(CaseRequest):
-    """One case and how many label sets of it to tell."""
+    """One case and the number of label sets to return."""
 
     k: Annotated[int, Field(ge=1, le=MOST_SETS, strict=True)] = 5
 
 
 class TrajectoryRequest(CaseRequest):
-    """One case and how many mean-field steps to follow."""
+    """One case and the number of mean-field steps."""
 
     n_steps: Annotated[int, Field(ge=1, le=MOST_STEPS, strict=True)] = 10
 
@@ -56,9 +56,7 @@ class TrajectoryRequest(CaseRequest):
 class Prediction(BaseModel):
     """The labels of one case, and p(label = 1) of each."""
 
-    labels: Annotated[
-        list[str], Field(description="The names of the labels that are 1")
-    ]
+    labels: Annotated[list[str], Field(description="Names of the labels that are 1.")]
     prediction: list[int]
     probabilities: list[float]
 
@@ -77,17 +75,17 @@ class LabelSet(BaseModel):
 
 
 class LabelSets(BaseModel):
-    """The likeliest label sets, best first; fewer than k where there are fewer."""
+    """The k most probable label sets, best first, or all if there are fewer."""
 
     sets: list[LabelSet]
 
 
 class Trajectory(BaseModel):
-    """The way of mean field to a prediction, from its start on.
+    """Free energies at the start of mean field and after each step.
 
-    `free_energy` is F at the means, the mean over the model's members: what the search
-    of the paper compares. `bound` is F less the entropy of the means, an upper bound on
-    -log Z(u), which no step can raise.
+    `free_energy` is F at the means, averaged over the members of the model; the paper's
+    search compares this. `bound` is F minus the entropy of the means, an upper bound on
+    -log Z(u) that no step increases.
     """
 
     free_energy: list[float]
@@ -95,7 +93,7 @@ class Trajectory(BaseModel):
 
 
 class ModelInfo(BaseModel):
-    """What a model is and what it takes."""
+    """A model's kind, inputs, labels and parameters."""
 
     name: str
     kind: str
@@ -105,21 +103,23 @@ class ModelInfo(BaseModel):
     input_names: list[str] | None
     image_shape: Annotated[
         tuple[int, int] | None,
-        Field(description="Height and width, where inputs and outputs are images"),
+        Field(
+            description="Height and width if inputs and outputs are images, else null"
+        ),
     ]
     n_examples: int
     parameters: dict[str, str | int | float | bool | dict[str, object] | None]
 
 
 class Examples(BaseModel):
-    """Inputs to try a model on."""
+    """Example inputs of a model."""
 
     inputs: list[list[float]]
     source: str
 
 
 class Health(BaseModel):
-    """Whether the server can answer."""
+    """The state of the server."""
 
     status: Literal["ok"]
     version: str
@@ -127,6 +127,6 @@ class Health(BaseModel):
 
 
 class Problem(BaseModel):
-    """What was wrong with a request, in one line."""
+    """An error message of one line."""
 
     detail: str

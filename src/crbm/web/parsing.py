@@ -1,4 +1,4 @@
-"""From requests to cases: what is wrong with one is said in a line."""
+"""Turn requests into cases, or into an error message of one line."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 from jaxtyping import Float
 
 from crbm.estimators import StructuredClassifier
-from crbm.web.answers import Case
+from crbm.web.prediction import Case
 
 KnownLabels = Sequence[int | None] | Mapping[str, int | None] | None
 
 
 class InputError(ValueError):
-    """Something is wrong with what was asked, told in one line."""
+    """Invalid input, described in one line."""
 
 
 def case(
     classifier: StructuredClassifier, u: Sequence[float], known: KnownLabels
 ) -> Case:
-    """One case of a request, of the right size."""
+    """Parse one case and check its sizes."""
     n_inputs = classifier.n_features_in_
     if len(u) != n_inputs:
         raise InputError(f"`input` needs {n_inputs} numbers; got {len(u)}.")
-    return Case(np.asarray(u, dtype=float), _labels(classifier, known))
+    return Case(np.asarray(u, dtype=float), _parse_known(classifier, known))
 
 
 def cases(
@@ -33,28 +33,28 @@ def cases(
     inputs: Sequence[Sequence[float]],
     known: Sequence[KnownLabels] | None,
 ) -> list[Case]:
-    """The cases of a request for several."""
+    """Parse the cases of a batch."""
     if known is None:
         known = [None] * len(inputs)
     if len(known) != len(inputs):
         raise InputError(
             f"`known` needs one entry per input; got {len(known)} for {len(inputs)}."
         )
-    found = []
+    parsed = []
     for place, pair in enumerate(zip(inputs, known, strict=True)):
         try:
-            found.append(case(classifier, *pair))
+            parsed.append(case(classifier, *pair))
         except InputError as error:
             raise InputError(f"Case {place}: {error}") from error
-    return found
+    return parsed
 
 
 def first_problem(errors: Sequence[Mapping[str, Any]]) -> str:
-    """What pydantic found wrong first, in a line that does not repeat the input."""
+    """Pydantic's first error as one line, without the input itself."""
     error = errors[0]
     where = [str(part) for part in error["loc"]]
     if len(where) > 1:
-        where.pop(0)  # that it is about the body
+        where.pop(0)  # the word "body"
     if error["type"] == "json_invalid":
         return f"The body is not JSON: {error['ctx']['error']}."
     if where and where[0] == "known":
@@ -69,12 +69,12 @@ def first_problem(errors: Sequence[Mapping[str, Any]]) -> str:
     return f"{line} {more} more like this." if more else line
 
 
-def _labels(
+def _parse_known(
     classifier: StructuredClassifier, known: KnownLabels
 ) -> Float[np.ndarray, " labels"] | None:
-    """Known labels with NaN for the others; nothing where none is known."""
+    """Known labels as an array with NaN for the others, or None if none is known."""
     if isinstance(known, Mapping):
-        known = _by_place(classifier.label_names_, known)
+        known = _order_by_label(classifier.label_names_, known)
     if known is None:
         return None
     if len(known) != classifier.n_labels_:
@@ -86,14 +86,14 @@ def _labels(
     return None if np.isnan(values).all() else values
 
 
-def _by_place(
+def _order_by_label(
     names: Sequence[str], known: Mapping[str, int | None]
 ) -> list[int | None]:
-    strange = [name for name in known if name not in set(names)]
-    if strange:
-        shown = ", ".join(f"`{name}`" for name in names[:5])
+    unknown = [name for name in known if name not in set(names)]
+    if unknown:
+        listed = ", ".join(f"`{name}`" for name in names[:5])
         more = ", ..." if len(names) > 5 else ""
         raise InputError(
-            f"There is no label `{strange[0][:80]}`; the labels are {shown}{more}."
+            f"There is no label `{unknown[0][:80]}`; the labels are {listed}{more}."
         )
     return [known.get(name) for name in names]

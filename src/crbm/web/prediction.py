@@ -1,4 +1,4 @@
-"""Answers to checked questions, by nothing but the classifier's own methods."""
+"""Call the classifier for parsed cases and return response schemas."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ Rows = Float[np.ndarray, "cases inputs"]
 
 
 class Case(NamedTuple):
-    """One input, and its labels where some are known (NaN where they are not)."""
+    """One input, and its known labels (NaN for unknown ones) if there are any."""
 
     u: Float[np.ndarray, " inputs"]
     known: Float[np.ndarray, " labels"] | None = None
 
 
-def predictions(
+def predict(
     classifier: StructuredClassifier, cases: Sequence[Case]
 ) -> list[Prediction]:
-    """The prediction for each case; those with known labels are asked apart."""
-    found: dict[int, Prediction] = {}
-    for told in (False, True):
-        places = [i for i, case in enumerate(cases) if (case.known is not None) is told]
+    """Predict each case; one call for those with known labels, one for the others."""
+    results: dict[int, Prediction] = {}
+    for has_known in (False, True):
+        places = [i for i, c in enumerate(cases) if (c.known is not None) is has_known]
         if places:
-            answers = _predicted(classifier, [cases[i] for i in places])
-            found.update(zip(places, answers, strict=True))
-    return [found[place] for place in range(len(cases))]
+            batch = _predict_batch(classifier, [cases[i] for i in places])
+            results.update(zip(places, batch, strict=True))
+    return [results[place] for place in range(len(cases))]
 
 
 def top_sets(classifier: StructuredClassifier, case: Case, k: int) -> LabelSets:
-    """The likeliest label sets of a case that are possible at all."""
-    X, known = _stacked([case])
+    """The most probable label sets of a case, without those of probability 0."""
+    X, known = _stack([case])
     top = classifier.predict_top_k(X, k, known=known)
     pairs = zip(top.labels[0], top.probability[0], strict=True)
     names = classifier.label_names_
     return LabelSets(
         sets=[
-            LabelSet(labels=_present(names, labels), probability=float(chance))
-            for labels, chance in pairs
-            if chance != 0
+            LabelSet(labels=_present(names, labels), probability=float(p))
+            for labels, p in pairs
+            if p != 0
         ]
     )
 
@@ -56,8 +56,8 @@ def top_sets(classifier: StructuredClassifier, case: Case, k: int) -> LabelSets:
 def trajectory(
     classifier: StructuredClassifier, case: Case, n_steps: int
 ) -> Trajectory:
-    """Free energies at the start of mean field and after each of its steps."""
-    energies = classifier.condition(*_stacked([case]))
+    """Free energies at the start of mean field and after each step."""
+    energies = classifier.condition(*_stack([case]))
     free, bound = [], []
     for energy in energies:
         start = energy.start()
@@ -65,32 +65,27 @@ def trajectory(
         free.append(torch.cat([energy.free_energy(v) for v in states]))
         bounds = [-mean_field.log_partition_bound(energy, v) for v in states]
         bound.append(torch.cat(bounds))
-    return Trajectory(free_energy=_averaged(free), bound=_averaged(bound))
+    return Trajectory(
+        free_energy=_mean_over_members(free), bound=_mean_over_members(bound)
+    )
 
 
-def _predicted(
+def _predict_batch(
     classifier: StructuredClassifier, cases: Sequence[Case]
 ) -> list[Prediction]:
-    X, known = _stacked(cases)
-    chances = classifier.predict_proba(X, known)
-    if classifier.single_column_:
-        chances = chances[:, 1:]
-    if getattr(classifier, "prediction", "marginals") == "mode":
-        predicted = classifier.predict(X, known)
-    else:  # the model need not be asked twice: `predict` is this comparison
-        predicted = (chances > classifier.thresholds_).astype(int)
+    predicted, probabilities = classifier.predict_with_proba(*_stack(cases))
     names = classifier.label_names_
     return [
         Prediction.model_construct(
             labels=_present(names, labels),
             prediction=labels.tolist(),
-            probabilities=chance.tolist(),
+            probabilities=p.tolist(),
         )
-        for labels, chance in zip(predicted, chances, strict=True)
+        for labels, p in zip(predicted, probabilities, strict=True)
     ]
 
 
-def _stacked(cases: Sequence[Case]) -> tuple[Rows, np.ndarray | None]:
+def _stack(cases: Sequence[Case]) -> tuple[Rows, np.ndarray | None]:
     known = [case.known for case in cases if case.known is not None]
     return np.stack([case.u for case in cases]), np.stack(known) if known else None
 
@@ -99,5 +94,5 @@ def _present(names: Sequence[str], labels: np.ndarray) -> list[str]:
     return [name for name, label in zip(names, labels, strict=True) if label]
 
 
-def _averaged(members: list[Tensor]) -> list[float]:
+def _mean_over_members(members: list[Tensor]) -> list[float]:
     return torch.stack(members).mean(0).tolist()

@@ -6,8 +6,8 @@ import torch
 
 import crbm
 from crbm import persistence
-from crbm.web import Served, load_models
-from crbm.web.served import _digits
+from crbm.web import LoadedModel, load_models
+from crbm.web.models import _digits
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_nothing_to_serve_is_refused():
 def test_images_are_square_and_of_the_inputs_size(n_inputs, n_labels, shape):
     classifier = crbm.LogisticClassifier(n_epochs=1, random_state=0)
     X, Y = np.zeros((4, n_inputs)), np.eye(4, n_labels)
-    assert Served("any", classifier.fit(X, Y)).image_shape == shape
+    assert LoadedModel("any", classifier.fit(X, Y)).image_shape == shape
 
 
 def test_digits_stand_in_for_examples_of_mnist_sized_models():
@@ -94,4 +94,4 @@ def test_digits_stand_in_for_examples_of_mnist_sized_models():
     assert set(np.unique(digits)) == {0, 1}
     classifier = crbm.LogisticClassifier(n_epochs=1, random_state=0)
     classifier.fit(digits, digits)
-    assert Served("digits", classifier).examples()[1] == "mnist-5k"
+    assert LoadedModel("digits", classifier).examples()[1] == "mnist-5k"

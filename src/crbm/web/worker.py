@@ -1,0 +1,86 @@
+"""Run the predictions of one model in threads, beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from crbm.web import prediction
+from crbm.web.batching import Batcher
+from crbm.web.metrics import Metrics
+from crbm.web.models import LoadedModel
+from crbm.web.parsing import InputError
+from crbm.web.prediction import Case
+from crbm.web.schemas import LabelSets, Prediction, Trajectory
+
+Result = TypeVar("Result")
+
+
+class Pools:
+    """One thread for single predictions and one for large requests."""
+
+    def __init__(self) -> None:
+        self.single = ThreadPoolExecutor(1, thread_name_prefix="single")
+        self.large = ThreadPoolExecutor(1, thread_name_prefix="large")
+
+    def close(self) -> None:
+        """Stop the threads and cancel the requests that still wait."""
+        for pool in (self.single, self.large):
+            pool.shutdown(cancel_futures=True)
+
+
+class ModelWorker:
+    """Predicts with one model without blocking the event loop."""
+
+    def __init__(self, model: LoadedModel, pools: Pools, metrics: Metrics) -> None:
+        self.model, self.classifier = model, model.classifier
+        self._pools, self._metrics = pools, metrics
+        self._batcher: Batcher[Case, Prediction] = Batcher(
+            self._predict_cases, pools.single
+        )
+
+    async def predict(self, case: Case) -> Prediction:
+        """Predict one case, in one batch with other waiting cases."""
+        result = await self._batcher.submit(case)
+        _check_finite(result.probabilities)
+        return result
+
+    async def predict_batch(self, cases: Sequence[Case]) -> list[Prediction]:
+        """Predict several cases."""
+        results = await self._in_large_pool(partial(self._predict_cases, cases))
+        for result in results:
+            _check_finite(result.probabilities)
+        return results
+
+    async def top_sets(self, case: Case, k: int) -> LabelSets:
+        """The most probable label sets of a case."""
+        call = partial(prediction.top_sets, self.classifier, case, k)
+        result = await self._in_large_pool(call)
+        _check_finite(label_set.probability for label_set in result.sets)
+        return result
+
+    async def trajectory(self, case: Case, n_steps: int) -> Trajectory:
+        """The free energy after each mean-field step."""
+        call = partial(prediction.trajectory, self.classifier, case, n_steps)
+        result = await self._in_large_pool(call)
+        _check_finite(result.free_energy + result.bound)
+        return result
+
+    def _predict_cases(self, cases: Sequence[Case]) -> list[Prediction]:
+        self._metrics.count_batch(self.model.name, len(cases))
+        return prediction.predict(self.classifier, cases)
+
+    async def _in_large_pool(self, call: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._pools.large, call)
+
+
+def _check_finite(values: Iterable[float]) -> None:
+    if not math.isfinite(math.fsum(values)):
+        raise InputError(
+            "The inputs are so large that the computation overflows; scale them as in "
+            "training."
+        )
