@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from crbm.cli.errors import plain_errors
-from crbm.experiments import reproduce as reproduction
 
 
 class Target(StrEnum):
@@ -45,6 +44,8 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
 ) -> None:
     """Repeat the paper's experiments; an interrupted command goes on where it was."""
+    from crbm.experiments import reproduce as reproduction
+
     paths = reproduction.run(
         target.value,
         out,

@@ -1,0 +1,85 @@
+"""`import crbm` and `crbm --help` load the heavy dependencies only when needed."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import crbm
+
+HEAVY = {"torch", "sklearn", "scipy", "numpy", "pyarrow", "matplotlib", "fastapi"}
+SUBMODULES = (
+    "checks",
+    "datasets",
+    "energies",
+    "estimators",
+    "hashing",
+    "inference",
+    "kernels",
+    "metrics",
+    "models",
+    "objectives",
+    "persistence",
+    "plotting",
+    "preprocessing",
+    "sampling",
+    "training",
+    "types",
+)
+
+
+def loaded_by(code):
+    """The heavy packages that a fresh interpreter has imported after this code."""
+    code = f"{code}\nimport sys; print(*sorted({HEAVY!r} & sys.modules.keys()))"
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(shown.stdout.splitlines()[-1].split())
+
+
+def test_importing_crbm_loads_nothing_heavy():
+    assert loaded_by("import crbm; dir(crbm); crbm.__version__") == set()
+
+
+@pytest.mark.parametrize("arguments", [[], ["train"], ["data", "list"], ["serve"]])
+def test_help_loads_nothing_heavy(arguments):
+    code = (
+        f"from crbm.cli import app; app([*{arguments!r}, '--help'], prog_name='crbm')"
+    )
+    assert loaded_by(f"try:\n    {code}\nexcept SystemExit: pass") == set()
+
+
+def test_heavy_packages_are_seen():
+    """The tests above would notice an import."""
+    assert {"torch", "numpy"} <= loaded_by("import crbm; crbm.CRBM")
+
+
+@pytest.mark.parametrize("name", [*crbm.__all__, *SUBMODULES])
+def test_each_name_is_imported_on_demand(name):
+    assert crbm.__getattr__(name).__name__.split(".")[-1] == name
+    assert name in dir(crbm)
+
+
+def test_all_names_can_be_imported_with_a_star():
+    code = "from crbm import *; CRBMClassifier, load, plotting.filters"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'crbm' has no attribute 'CRMB'"):
+        crbm.CRMB  # noqa: B018
+    with pytest.raises(ImportError, match="CRMB"):
+        from crbm import CRMB  # noqa: F401
+
+
+def test_static_readers_see_every_public_name():
+    """Each name of `__all__` is imported for type checkers."""
+    source = Path(crbm.__file__).read_text()
+    block = source.split("if TYPE_CHECKING:")[1].split("__version__")[0]
+    words = set(block.replace(",", " ").replace("(", " ").split())
+    assert set(crbm.__all__) <= words
+
+
+def test_the_version_is_that_of_the_package():
+    assert version("crbm") == crbm.__version__
