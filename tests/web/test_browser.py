@@ -1,4 +1,4 @@
-"""The page in a real browser: drawn on, dragged about, asked and told."""
+"""The page in a real browser: drawing, dragging, known pixels and known labels."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def visit(browser, server):
     """Open the page; at the end nothing may have been complained of."""
     complaints, contexts = [], []
 
-    def told(kind, text):
+    def record(kind, text):
         if kind == "error":
             complaints.append(text)
 
@@ -66,7 +66,7 @@ def visit(browser, server):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfailed", lambda request: complaints.append(request.url))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("console", lambda line: told(line.type, line.text))
+        page.on("console", lambda line: record(line.type, line.text))
         page.goto(server)
         page.wait_for_selector(".card[data-wrong]")
         settle(page)
@@ -173,15 +173,15 @@ def test_the_keyboard_is_enough(visit):
     settle(page)
 
 
-def test_pixels_known_to_be_right_are_kept(visit):
+def test_known_pixels_do_not_change(visit):
     page = visit()
     page.get_by_label("Flipped pixels").fill("30")
     settle(page)
     free = restored(page)
-    page.get_by_label("Pixels outside the patch are known to be right").check()
+    page.get_by_label("Pixels outside the patch are known").check()
     settle(page)
-    told = restored(page)
-    assert told[2] != free[2]
+    conditional = restored(page)
+    assert conditional[2] != free[2]
     shown = page.locator(".card .hint").nth(1).text_content()
     added, removed, _ = map(int, re.findall(r"\d+", shown))
     assert added + removed <= 4  # whatever changes lies under the patch of 2 x 2
@@ -222,25 +222,25 @@ def ask(server, model, **body):
         return json.load(answer)
 
 
-def test_a_label_told_moves_the_others_and_is_forgotten(visit, server, cases):
+def test_a_known_label_changes_the_others_until_it_is_cleared(visit, server, cases):
     page = visit()
     to_labels(page)
     free = probabilities(page)
     assert (
         list(free.values()) == ask(server, "crf", input=cases.rows[0])["probabilities"]
     )
-    told = 1 if free["red"] < 0.5 else 0
+    value = 1 if free["red"] < 0.5 else 0
     page.get_by_label(
-        f"red is known to be {'present' if told else 'absent'}", exact=True
+        f"red is known to be {'present' if value else 'absent'}", exact=True
     ).check()
     settle(page)
     given = probabilities(page)
-    own = ask(server, "crf", input=cases.rows[0], known={"red": told})
+    own = ask(server, "crf", input=cases.rows[0], known={"red": value})
     assert list(given.values()) == own["probabilities"]
-    assert given["red"] == told
+    assert given["red"] == value
     assert all(abs(given[name] - free[name]) > 1e-4 for name in ("green", "blue"))
     keep(page, "labels")
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Clear known labels").click()
     settle(page)
     assert probabilities(page) == free
 
@@ -253,7 +253,7 @@ def test_a_row_is_pasted_and_a_wrong_one_explained(visit, server, cases):
     assert page.locator(".problem").text_content() == "“three” is not a number."
     box.fill("1; 2; 3")
     assert (
-        "4 numbers are needed; these are 3" in page.locator(".problem").text_content()
+        "Expected 4 numbers, got 3." in page.locator(".problem").text_content()
     )
     box.fill("\t".join(map(str, cases.rows[3])))
     settle(page)

@@ -1,36 +1,36 @@
-// Questions to the server that this page came from.
+// Requests to the page's own server.
 
-async function answer(response) {
+async function parse(response) {
   const body = await response.json();
   if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);
   return body;
 }
 
-export const get = async (path) => answer(await fetch(path));
+export const get = async (path) => parse(await fetch(path));
 
 export const post = async (path, body) =>
-  answer(await fetch(path, {
+  parse(await fetch(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   }));
 
-/** The address of a model's answers. */
-export const about = (model, what) => `/api/models/${encodeURIComponent(model.name)}/${what}`;
+/** The URL of a route of a model. */
+export const modelUrl = (model, route) => `/api/models/${encodeURIComponent(model.name)}/${route}`;
 
 /**
- * A function that runs one at a time: calls made meanwhile are dropped but for the last,
- * so a dragging hand never fills a queue and the last state is always answered.
- * Meanwhile `shown` is marked as busy.
+ * Make an asynchronous function run one call at a time. Of the calls made during a run,
+ * only the last one runs afterwards, so that dragging does not fill a queue.
+ * While it runs, `busyElement` has `aria-busy`.
  */
-export function latest(shown, work) {
+export function latest(busyElement, work) {
   let running = false;
   let next = null;
   return async function run(...args) {
     next = args;
     if (running) return;
     running = true;
-    shown.setAttribute("aria-busy", "true");
+    busyElement.setAttribute("aria-busy", "true");
     try {
       while (next) {
         const current = next;
@@ -39,7 +39,7 @@ export function latest(shown, work) {
       }
     } finally {
       running = false;
-      shown.setAttribute("aria-busy", "false");
+      busyElement.setAttribute("aria-busy", "false");
     }
   };
 }

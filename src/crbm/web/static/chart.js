@@ -1,4 +1,4 @@
-// A small line chart of the free energy along the steps of mean field.
+// A line chart of the free energy after each mean-field step.
 
 const SPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 240;
@@ -6,10 +6,10 @@ const HEIGHT = 84;
 const MARGIN = { left: 6, right: 6, top: 18, bottom: 16 };
 
 function shape(tag, attributes, text = "") {
-  const made = document.createElementNS(SPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.textContent = text;
-  return made;
+  const node = document.createElementNS(SPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.textContent = text;
+  return node;
 }
 
 /** An empty chart; fill it with `drawEnergies`. */
@@ -19,7 +19,7 @@ export function energyChart() {
   return chart;
 }
 
-/** Draw energies from the start of mean field to its last step. */
+/** Draw the energies at the start of mean field and after each step. */
 export function drawEnergies(chart, values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const range = high - low > 1e-3 ? high - low : 1;

@@ -1,12 +1,12 @@
-// The input image: a drawing, a patch that hides part of it, and noise on top.
+// The input image: a drawing, a patch that hides a part of it, and noise.
 
 import { element } from "./dom.js";
 import { inputColour, paint } from "./paint.js";
 
-/** Positions of `Math.random()` draws that stay the same while the share moves. */
+/** One uniform number per pixel, fixed while the share of flipped pixels changes. */
 const draws = (count) => Float64Array.from({ length: count }, Math.random);
 
-/** A canvas to draw on with pointer or keyboard, and a patch to drag about. */
+/** A canvas to draw on, and a patch to drag; both work with pointer and keyboard. */
 export class Easel {
   constructor([height, width], onChange) {
     Object.assign(this, { height, width, onChange, pen: 1, noise: 0 });
@@ -36,7 +36,7 @@ export class Easel {
     return r >= row && r < row + size && c >= column && c < column + size;
   }
 
-  /** The image as the models get it: hidden, then flipped. */
+  /** The models' input: the drawing with the patch hidden, then with noise. */
   seen() {
     return Array.from(this.drawing, (pixel, place) => {
       const visible = this.hides(place) ? 0 : pixel;
@@ -44,7 +44,7 @@ export class Easel {
     });
   }
 
-  /** Start from an image. */
+  /** Replace the drawing by an image. */
   load(pixels) {
     this.drawing = Uint8Array.from(pixels, (value) => (value > 0.5 ? 1 : 0));
     this.refresh();
@@ -76,12 +76,12 @@ export class Easel {
     this.refresh();
   }
 
-  /** Show the state and tell who listens. */
+  /** Redraw and call `onChange`. */
   refresh() {
     const seen = this.seen();
     paint(this.canvas, seen.map((pixel, place) => inputColour(pixel, this.drawing[place])));
-    this.#put(this.handle, this.patch.row, this.patch.column, this.patch.size);
-    this.#put(this.marker, this.cursor.row, this.cursor.column, 1);
+    this.#position(this.handle, this.patch.row, this.patch.column, this.patch.size);
+    this.#position(this.marker, this.cursor.row, this.cursor.column, 1);
     this.handle.hidden = this.patch.size === 0;
     this.handle.setAttribute(
       "aria-label",
@@ -90,11 +90,11 @@ export class Easel {
     this.onChange(seen);
   }
 
-  #put(what, row, column, size) {
-    what.style.top = `${(100 * row) / this.height}%`;
-    what.style.left = `${(100 * column) / this.width}%`;
-    what.style.height = `${(100 * size) / this.height}%`;
-    what.style.width = `${(100 * size) / this.width}%`;
+  #position(node, row, column, size) {
+    node.style.top = `${(100 * row) / this.height}%`;
+    node.style.left = `${(100 * column) / this.width}%`;
+    node.style.height = `${(100 * size) / this.height}%`;
+    node.style.width = `${(100 * size) / this.width}%`;
   }
 
   #listen() {
@@ -135,7 +135,7 @@ export class Easel {
     this.refresh();
   }
 
-  /** A round-ish dab of the pen: a pixel and its neighbours. */
+  /** Draw a pixel and its four neighbours. */
   #dab({ row, column }) {
     for (const [r, c] of [[0, 0], [0, 1], [1, 0], [0, -1], [-1, 0]]) this.#set(row + r, column + c);
   }
@@ -167,7 +167,7 @@ export class Easel {
     const cell = this.#cell(event);
     const before = { ...this.patch };
     this.movePatch(cell.row - this.held.row, cell.column - this.held.column);
-    // the hand may run ahead of a patch at the edge
+    // at the edge the pointer moves further than the patch
     this.held.row += this.patch.row - before.row;
     this.held.column += this.patch.column - before.column;
   }
@@ -182,10 +182,10 @@ export class Easel {
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** The move that an arrow key means, four at a time with Shift. */
+/** The move of an arrow key: one pixel, or four with Shift. */
 function arrow(event) {
   const move = ARROWS[event.key];
   if (!move) return null;
-  const far = event.shiftKey ? 4 : 1;
-  return { rows: move[0] * far, columns: move[1] * far };
+  const distance = event.shiftKey ? 4 : 1;
+  return { rows: move[0] * distance, columns: move[1] * distance };
 }

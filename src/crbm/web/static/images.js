@@ -1,30 +1,30 @@
-// A live Figure 2: damage an image and watch each model restore it.
+// View of image models: damage an image and see how each model restores it, as in Figure 2.
 
-import { about, get, latest, post } from "./api.js";
+import { modelUrl, get, latest, post } from "./api.js";
 import { drawEnergies, energyChart } from "./chart.js";
 import { checkbox, element, segments, slider } from "./dom.js";
 import { Easel } from "./easel.js";
-import { inputColour, isUnsure, paint, restoredColour } from "./paint.js";
+import { inputColour, isUncertain, paint, restoredColour } from "./paint.js";
 
-export async function imageView(models, say) {
+export async function imageView(models, showError) {
   const shape = models[0].image_shape;
-  const examples = await get(about(models[0], "examples"));
+  const examples = await get(modelUrl(models[0], "examples"));
   const settings = { shaded: true, known: false };
   const cards = models.map((model) => new Card(model, shape));
   const results = element("section", { className: "results", "aria-label": "Restorations" },
     legend(), element("div", { className: "cards" }, ...cards.map((card) => card.root)));
   const restore = latest(results, async (state) => {
     try {
-      await Promise.all(cards.map((card) => card.ask(state)));
-      say();
+      await Promise.all(cards.map((card) => card.request(state)));
+      showError();
     } catch (error) {
-      say(error.message);
+      showError(error.message);
     }
   });
   const easel = new Easel(shape, (seen) => {
     const state = { seen, drawing: Array.from(easel.drawing), shaded: settings.shaded };
     if (settings.known) state.known = seen.map((pixel, place) => (easel.hides(place) ? null : pixel));
-    panel.tell(state);
+    panel.update(state);
     restore(state);
   });
   const panel = inputPanel(easel, examples.inputs, settings, shape);
@@ -38,7 +38,7 @@ const differences = (one, other) => one.reduce((sum, pixel, place) => sum + (pix
 function inputPanel(easel, images, settings, [height, width]) {
   const wrong = element("p", { className: "wrong" });
   const pen = segments({
-    label: "Pen", chosen: "1", options: [{ value: "1", text: "Draw" }, { value: "0", text: "Erase" }],
+    label: "Pen", selected: "1", options: [{ value: "1", text: "Draw" }, { value: "0", text: "Erase" }],
     onChange: (value) => { easel.pen = Number(value); },
   });
   const clear = element("button", { type: "button", className: "plain", onclick: () => easel.clear() }, "Clear");
@@ -51,11 +51,11 @@ function inputPanel(easel, images, settings, [height, width]) {
     label: "Flipped pixels", min: 0, max: 30, value: 0, unit: " %", onInput: (share) => easel.setNoise(share / 100),
   });
   const known = checkbox({
-    label: "Pixels outside the patch are known to be right",
+    label: "Pixels outside the patch are known",
     onChange: (checked) => { settings.known = checked; easel.refresh(); },
   });
   const shaded = checkbox({
-    label: "Shade pixels that a model is unsure of", checked: true,
+    label: "Shade uncertain pixels", checked: true,
     onChange: (checked) => { settings.shaded = checked; easel.refresh(); },
   });
   const root = element("section", { className: "panel", "aria-label": "Input" },
@@ -70,13 +70,13 @@ function inputPanel(easel, images, settings, [height, width]) {
         element("div", { className: "row" }, noise.root, shuffle),
         known.root, shaded.root,
         element("p", { className: "hint" }, "Draw on the image, drag the patch, or move either with the arrow keys."))));
-  const tell = ({ seen, drawing }) => { wrong.replaceChildren(count(differences(seen, drawing)), " damaged"); };
-  return { root, tell };
+  const update = ({ seen, drawing }) => { wrong.replaceChildren(count(differences(seen, drawing)), " damaged"); };
+  return { root, update };
 }
 
 const count = (n) => `${n} ${n === 1 ? "pixel" : "pixels"}`;
 
-/** Small pictures to start from. */
+/** Thumbnails of the example images. */
 function gallery(images, [height, width], onChoose) {
   const thumbs = images.map((pixels, place) => {
     const canvas = element("canvas", { width, height });
@@ -91,10 +91,10 @@ function gallery(images, [height, width], onChoose) {
 function legend() {
   const item = (kind, text) => element("li", {}, element("span", { className: `swatch ${kind}` }), text);
   return element("ul", { className: "legend", "aria-label": "Colours" },
-    item("both", "kept"), item("added", "put back"), item("removed", "taken away"), item("unsure", "unsure"));
+    item("both", "unchanged"), item("added", "added"), item("removed", "removed"), item("unsure", "uncertain"));
 }
 
-/** One model's restoration, its errors, and the way its free energy went down. */
+/** One model's restored image, its errors, and the free energy after each step. */
 class Card {
   constructor(model, [height, width]) {
     this.model = model;
@@ -105,17 +105,17 @@ class Card {
     this.root = element("article", { className: "card", dataset: { model: model.name } },
       element("h2", {}, model.name), element("p", { className: "hint" }, summary(model)),
       this.canvas, this.error, this.changes,
-      element("h3", {}, "Free energy along mean field"), this.chart);
+      element("h3", {}, "Free energy after each mean-field step"), this.chart);
   }
 
-  async ask(state) {
-    const question = { input: state.seen, known: state.known ?? null };
-    const [found, path] = await Promise.all([
-      post(about(this.model, "predict"), question),
-      post(about(this.model, "trajectory"), question),
+  async request(state) {
+    const body = { input: state.seen, known: state.known ?? null };
+    const [prediction, trajectory] = await Promise.all([
+      post(modelUrl(this.model, "predict"), body),
+      post(modelUrl(this.model, "trajectory"), body),
     ]);
-    this.#show(state, found);
-    drawEnergies(this.chart, path.free_energy);
+    this.#show(state, prediction);
+    drawEnergies(this.chart, trajectory.free_energy);
   }
 
   #show({ seen, drawing, shaded }, { prediction, probabilities }) {
@@ -125,17 +125,17 @@ class Card {
     Object.assign(this.root.dataset, { wrong, before, prediction: prediction.join("") });
     const added = prediction.filter((pixel, place) => pixel && !seen[place]).length;
     const removed = prediction.filter((pixel, place) => !pixel && seen[place]).length;
-    const unsure = probabilities.filter(isUnsure).length;
-    this.changes.textContent = `${added} put back · ${removed} taken away · ${unsure} unsure`;
+    const uncertain = probabilities.filter(isUncertain).length;
+    this.changes.textContent = `${added} added · ${removed} removed · ${uncertain} uncertain`;
   }
 }
 
-const RULES = { perceptron: "CD-PercLoss", max_margin: "max margin", exact: "likelihood" };
+const OBJECTIVES = { perceptron: "CD-PercLoss", max_margin: "max margin", exact: "likelihood" };
 
-/** What a model is, in the paper's words. */
+/** A short description of a model, in the paper's terms. */
 function summary({ kind, parameters }) {
   const { objective, objective_params: settings, n_hidden: hidden } = parameters;
-  const rule = objective === "cd" ? `CD-${settings?.n_steps ?? 1}` : RULES[objective];
-  const parts = [kind.replace("Classifier", ""), rule, hidden && `${hidden} hidden`];
+  const name = objective === "cd" ? `CD-${settings?.n_steps ?? 1}` : OBJECTIVES[objective];
+  const parts = [kind.replace("Classifier", ""), name, hidden && `${hidden} hidden`];
   return parts.filter(Boolean).join(" · ");
 }

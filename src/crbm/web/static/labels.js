@@ -1,14 +1,14 @@
-// Label models: how likely each label is, which sets are, and what changes when some are known.
+// View of label models: label probabilities, label sets, and the effect of known labels.
 
-import { about, get, latest, post } from "./api.js";
+import { modelUrl, get, latest, post } from "./api.js";
 import { element, segments } from "./dom.js";
 import { parseRow } from "./rows.js";
 
-const MANY = 40;
+const MAX_LINES = 40;
 const N_SETS = 5;
 const percent = (p) => (p > 0 && p < 0.001 ? "<0.1 %" : `${(100 * p).toFixed(1)} %`);
 
-export async function labelView(models, say) {
+export async function labelView(models, showError) {
   const names = models[0].label_names;
   const examples = await firstExamples(models);
   const known = {};
@@ -18,49 +18,49 @@ export async function labelView(models, say) {
     else known[name] = value;
     update();
   });
-  const lists = models.map((model, place) => new SetList(model, place));
-  const refresh = latest(board.root, async (row, told) => {
+  const lists = models.map((model, index) => new SetList(model, index));
+  const refresh = latest(board.root, async (row, given) => {
     try {
-      const free = models.map((model) => post(about(model, "predict"), { input: row }));
-      const given = models.map((model) => post(about(model, "predict"), { input: row, known: told }));
-      const sets = models.map((model) => post(about(model, "top-k"), { input: row, known: told, k: N_SETS }));
-      board.show(await Promise.all(given), await Promise.all(free), told);
-      (await Promise.all(sets)).forEach((found, place) => lists[place].show(found.sets));
-      say();
+      const free = models.map((model) => post(modelUrl(model, "predict"), { input: row }));
+      const conditional = models.map((model) => post(modelUrl(model, "predict"), { input: row, known: given }));
+      const sets = models.map((model) => post(modelUrl(model, "top-k"), { input: row, known: given, k: N_SETS }));
+      board.show(await Promise.all(conditional), await Promise.all(free), given);
+      (await Promise.all(sets)).forEach((result, index) => lists[index].show(result.sets));
+      showError();
     } catch (error) {
-      say(error.message);
+      showError(error.message);
     }
   });
   const update = () => { if (input) refresh(input, { ...known }); };
   const panel = inputPanel(models[0], examples, (row) => { input = row; update(); });
   panel.choose(0);
-  const forget = element("button", { type: "button", className: "plain", onclick: () => board.forget() }, "Forget what is known");
+  const clear = element("button", { type: "button", className: "plain", onclick: () => board.clear() }, "Clear known labels");
   const labels = element("section", { className: "panel", "aria-label": "Labels" },
-    element("div", { className: "row" }, element("h2", {}, "Labels"), forget),
+    element("div", { className: "row" }, element("h2", {}, "Labels"), clear),
     modelKey(models), board.root);
-  const sets = element("section", { className: "results", "aria-label": "Likely label sets" },
+  const sets = element("section", { className: "results", "aria-label": "Most probable label sets" },
     ...lists.map((list) => list.root));
   return element("div", { className: "split labels" }, panel.root, labels, sets);
 }
 
 async function firstExamples(models) {
   for (const model of models) {
-    if (model.n_examples) return (await get(about(model, "examples"))).inputs;
+    if (model.n_examples) return (await get(modelUrl(model, "examples"))).inputs;
   }
   return [];
 }
 
-/** Which bar is which model's. */
+/** The legend: the colour of each model. */
 function modelKey(models) {
-  const items = models.map((model, place) =>
-    element("li", {}, element("span", { className: `swatch model-${place % 6}` }), model.name));
+  const items = models.map((model, index) =>
+    element("li", {}, element("span", { className: `swatch model-${index % 6}` }), model.name));
   return element("ul", { className: "legend", "aria-label": "Models" }, ...items,
-    element("li", {}, element("span", { className: "swatch tick" }), "with nothing known"));
+    element("li", {}, element("span", { className: "swatch tick" }), "without known labels"));
 }
 
 function inputPanel(model, examples, onRow) {
   const rows = examples.length ? examples : [new Array(model.n_inputs).fill(0)];
-  const options = rows.map((_, place) => ({ value: String(place), text: examples.length ? String(place + 1) : "All zero" }));
+  const options = rows.map((_, index) => ({ value: String(index), text: examples.length ? String(index + 1) : "All zero" }));
   const problem = element("p", { className: "problem", role: "alert" });
   const text = element("textarea", { rows: 6, spellcheck: false, id: "row" });
   text.addEventListener("input", () => {
@@ -68,57 +68,57 @@ function inputPanel(model, examples, onRow) {
     problem.textContent = error ?? "";
     if (row) onRow(row);
   });
-  const choose = (place) => {
-    text.value = rows[place].map((value) => Number(value.toPrecision(6))).join(", ");
+  const choose = (index) => {
+    text.value = rows[index].map((value) => Number(value.toPrecision(6))).join(", ");
     problem.textContent = "";
-    onRow(rows[place]);
+    onRow(rows[index]);
   };
-  const picker = segments({ label: "Example", options, chosen: "0", onChange: (value) => choose(Number(value)), className: "wrap" });
+  const picker = segments({ label: "Example", options, selected: "0", onChange: (value) => choose(Number(value)), className: "wrap" });
   const root = element("section", { className: "panel", "aria-label": "Input" },
     element("h2", {}, "Input"),
-    element("p", { className: "caption" }, examples.length ? "Examples" : "The model file carries no examples"), picker,
+    element("p", { className: "caption" }, examples.length ? "Examples" : "The model file has no examples"), picker,
     element("label", { className: "caption", for: "row" }, `Or paste a row of ${model.n_inputs} numbers`),
     text, problem,
     element("p", { className: "hint" }, "Separated by commas, semicolons, tabs or spaces."));
   return { root, choose };
 }
 
-/** One line per label: what is known of it, and each model's probability. */
+/** One line per label: its known value and each model's probability. */
 class Board {
   constructor(models, names, onKnown) {
     this.lines = names.map((name) => new Line(name, models, onKnown));
     this.list = element("ul", { className: "board" }, ...this.lines.map((line) => line.root));
     this.root = element("div", {}, this.list);
-    if (names.length > MANY) this.root.prepend(this.#filter());
+    if (names.length > MAX_LINES) this.root.prepend(this.#filter());
   }
 
   #filter() {
     const input = element("input", { type: "search", placeholder: "Filter labels", "aria-label": "Filter labels" });
     input.addEventListener("input", () => {
-      this.wanted = input.value.toLowerCase();
-      this.#arrange();
+      this.filter = input.value.toLowerCase();
+      this.#showMatches();
     });
     return input;
   }
 
   show(given, free, known) {
-    this.lines.forEach((line, place) => line.show(
-      given.map((found) => found.probabilities[place]),
-      free.map((found) => found.probabilities[place]),
+    this.lines.forEach((line, index) => line.show(
+      given.map((result) => result.probabilities[index]),
+      free.map((result) => result.probabilities[index]),
       known[line.name],
     ));
-    if (this.lines.length > MANY) this.#arrange();
+    if (this.lines.length > MAX_LINES) this.#showMatches();
   }
 
-  /** With very many labels: the likeliest, and whatever is searched for. */
-  #arrange() {
-    const fitting = this.lines.filter((line) => line.name.toLowerCase().includes(this.wanted ?? ""));
-    fitting.sort((one, other) => other.rank - one.rank);
-    this.list.replaceChildren(...fitting.slice(0, MANY).map((line) => line.root));
+  /** With many labels, show the most probable ones that match the filter. */
+  #showMatches() {
+    const matching = this.lines.filter((line) => line.name.toLowerCase().includes(this.filter ?? ""));
+    matching.sort((a, b) => b.rank - a.rank);
+    this.list.replaceChildren(...matching.slice(0, MAX_LINES).map((line) => line.root));
   }
 
-  forget() {
-    for (const line of this.lines) line.forget();
+  clear() {
+    for (const line of this.lines) line.clear();
   }
 }
 
@@ -126,7 +126,7 @@ class Line {
   constructor(name, models, onKnown) {
     Object.assign(this, { name, onKnown, rank: 0 });
     this.choice = segments({
-      label: `${name}: what is known`, chosen: "", className: "tiny",
+      label: `${name}: known value`, selected: "", className: "tiny",
       options: [
         { value: "0", text: "no", title: `${name} is known to be absent` },
         { value: "", text: "?", title: `${name} is not known` },
@@ -134,7 +134,7 @@ class Line {
       ],
       onChange: (value) => onKnown(name, value === "" ? null : Number(value)),
     });
-    this.bars = models.map((model, place) => new Bar(`${name}, ${model.name}`, place));
+    this.bars = models.map((model, index) => new Bar(`${name}, ${model.name}`, index));
     this.root = element("li", { dataset: { label: name } },
       element("span", { className: "name", title: name }, name), this.choice,
       element("div", { className: "bars" }, ...this.bars.map((bar) => bar.root)));
@@ -142,12 +142,12 @@ class Line {
 
   show(given, free, known) {
     this.rank = known === undefined ? Math.max(...given) : 2;
-    this.root.classList.toggle("told", known !== undefined);
+    this.root.classList.toggle("given", known !== undefined);
     this.root.dataset.probability = String(given[0]);
-    this.bars.forEach((bar, place) => bar.show(given[place], free[place]));
+    this.bars.forEach((bar, index) => bar.show(given[index], free[index]));
   }
 
-  forget() {
+  clear() {
     const input = this.choice.querySelector("input[value='']");
     if (input.checked) return;
     input.checked = true;
@@ -155,10 +155,10 @@ class Line {
   }
 }
 
-/** A probability now, and a tick where it was with nothing known. */
+/** A probability, and a tick at its value without known labels. */
 class Bar {
-  constructor(label, place) {
-    this.fill = element("div", { className: `fill model-${place % 6}` });
+  constructor(label, index) {
+    this.fill = element("div", { className: `fill model-${index % 6}` });
     this.tick = element("div", { className: "tick" });
     this.track = element("div", { className: "track", role: "meter", "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 1 },
       this.fill, this.tick);
@@ -174,18 +174,18 @@ class Bar {
   }
 }
 
-/** The likeliest whole sets of one model. */
+/** The most probable label sets of one model. */
 class SetList {
-  constructor(model, place) {
-    this.place = place;
+  constructor(model, index) {
+    this.index = index;
     this.list = element("ol", { className: "sets" });
     this.root = element("article", { className: "card", dataset: { model: model.name } },
-      element("h2", {}, model.name), element("p", { className: "hint" }, "Likeliest sets, joint probability"), this.list);
+      element("h2", {}, model.name), element("p", { className: "hint" }, "Most probable label sets and their joint probabilities"), this.list);
   }
 
   show(sets) {
     this.list.replaceChildren(...sets.map(({ labels, probability }) => {
-      const fill = element("div", { className: `fill model-${this.place % 6}` });
+      const fill = element("div", { className: `fill model-${this.index % 6}` });
       fill.style.width = `${100 * probability}%`;
       const chips = labels.length ? labels.map((label) => element("span", { className: "chip" }, label)) : ["no label"];
       return element("li", {},

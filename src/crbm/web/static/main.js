@@ -1,4 +1,4 @@
-// The page: one view for each group of models that take the same input.
+// The page: one view for each group of models with the same inputs and outputs.
 
 import { get } from "./api.js";
 import { fillSegments } from "./dom.js";
@@ -8,13 +8,13 @@ import { labelView } from "./labels.js";
 const status = document.querySelector("#status");
 const view = document.querySelector("#view");
 
-/** Tell a mistake, or with nothing take it back. */
-function say(text = "") {
+/** Show an error message; without a text, clear it. */
+function showError(text = "") {
   status.textContent = text;
 }
 
-/** Models that can stand side by side: same inputs, same outputs. */
-function grouped(models) {
+/** Group models by inputs and outputs; a group is shown side by side. */
+function groupModels(models) {
   const groups = new Map();
   for (const model of models) {
     const key = JSON.stringify([model.n_inputs, model.image_shape ?? model.label_names]);
@@ -30,18 +30,18 @@ function title([model, ...others]) {
 }
 
 async function show(group) {
-  say();
+  showError();
   const make = group[0].image_shape ? imageView : labelView;
-  view.replaceChildren(await make(group, say));
+  view.replaceChildren(await make(group, showError));
 }
 
 async function start() {
-  const groups = grouped(await get("/api/models"));
+  const groups = groupModels(await get("/api/models"));
   const tabs = document.querySelector("#tabs");
   tabs.hidden = groups.length < 2;
-  const options = groups.map((group, place) => ({ value: String(place), text: title(group) }));
-  fillSegments(tabs, options, "0", (value) => show(groups[Number(value)]).catch((error) => say(error.message)));
+  const options = groups.map((group, index) => ({ value: String(index), text: title(group) }));
+  fillSegments(tabs, options, "0", (value) => show(groups[Number(value)]).catch((error) => showError(error.message)));
   await show(groups[0]);
 }
 
-start().catch((error) => say(error.message));
+start().catch((error) => showError(error.message));
