@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from importlib.metadata import version
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -81,5 +81,9 @@ def test_static_readers_see_every_public_name():
     assert set(crbm.__all__) <= words
 
 
-def test_the_version_is_that_of_the_package():
-    assert version("crbm") == crbm.__version__
+def test_the_build_reads_the_version_from_the_package():
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    assert "version" in project["project"]["dynamic"]
+    source = (root / project["tool"]["hatch"]["version"]["path"]).read_text()
+    assert f'__version__ = "{crbm.__version__}"' in source

@@ -1,4 +1,4 @@
-"""The real command, run as users run it."""
+"""The installed command, run in a process."""
 
 import json
 import subprocess
@@ -21,13 +21,13 @@ def test_version():
     assert crbm("--version").stdout.startswith("crbm 0.")
 
 
-def test_help_names_the_commands():
+def test_help_lists_the_commands():
     shown = crbm("--help").stdout
     assert "demo" in shown
     assert "data" in shown
 
 
-def test_data_sets_are_listed_for_people_and_scripts():
+def test_data_sets_are_listed_as_a_table_and_as_json():
     assert "mnist-5k" in crbm("data", "list").stdout
     rows = json.loads(crbm("data", "list", "--json").stdout)
     by_name = {row["name"]: row for row in rows}
@@ -41,7 +41,7 @@ def test_embedded_data_is_fetched_without_a_network():
     assert json.loads(found.stdout)["files"]
 
 
-def test_an_unknown_name_is_one_line_and_exit_code_2():
+def test_an_unknown_name_is_an_error_of_one_line():
     found = crbm("data", "fetch", "yeats")
     assert found.returncode == 2
     assert found.stdout == ""
@@ -50,7 +50,7 @@ def test_an_unknown_name_is_one_line_and_exit_code_2():
     assert "yeast" in found.stderr
 
 
-def test_absent_data_says_where_to_get_and_put_it(tmp_path):
+def test_an_error_says_where_to_get_missing_data(tmp_path):
     found = crbm("data", "fetch", "horses", CRBM_DATA=str(tmp_path), HOME=str(tmp_path))
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`train`, `predict`, `evaluate` and `inspect` on users' files, right and wrong."""
+"""`train`, `predict`, `evaluate` and `inspect` on valid and invalid files."""
 
 import json
 import subprocess
@@ -21,8 +21,8 @@ def run(*arguments):
     return CliRunner().invoke(app, words, prog_name="crbm", catch_exceptions=False)
 
 
-def told(*arguments):
-    """The one line that a mistake ends with."""
+def error_line(*arguments):
+    """The one line that a command prints for a mistake."""
     found = run(*arguments)
     assert found.exit_code == 2, found.output
     assert found.stdout == ""
@@ -52,8 +52,7 @@ def test_every_format_trains_and_is_evaluated(folder, tmp_path, file, options):
     assert json.loads(found.stdout)["n_cases"] == 120
 
 
-def test_from_a_file_to_predictions_as_a_process(folder, pets, tmp_path):
-    """The whole way once with the real command."""
+def test_train_and_predict_as_processes(folder, pets, tmp_path):
     model, out = tmp_path / "m.safetensors", tmp_path / "p.csv"
     command = [sys.executable, "-m", "crbm"]
     trained = subprocess.run(
@@ -74,14 +73,14 @@ def test_from_a_file_to_predictions_as_a_process(folder, pets, tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-5)  # six digits are written
 
 
-def test_predictions_go_to_the_terminal_or_to_scripts(trained, folder):
+def test_predictions_are_printed_as_csv_or_json(trained, folder):
     printed = run("predict", trained, folder / "pets.csv", "--top-k", "2").stdout
     assert printed.startswith(f"row,rank,probability,{NAMES}\n1,1,")
     arrays = json.loads(run("predict", trained, folder / "pets.csv", "--json").stdout)
     assert np.shape(arrays["labels"]) == (120, 6)
 
 
-def test_people_get_tables(trained, folder, tmp_path):
+def test_reports_are_printed_as_tables(trained, folder, tmp_path):
     shown = run("evaluate", trained, folder / "pets.csv", "--per-label").stdout
     assert "hamming_error" in shown
     assert "snake" in shown
@@ -91,12 +90,12 @@ def test_people_get_tables(trained, folder, tmp_path):
     assert (tmp_path / "c.png").stat().st_size > 1000
 
 
-def test_inspection_is_json_with_the_strongest_pairs(trained):
+def test_inspect_prints_json_with_the_requested_pairs(trained):
     found = json.loads(run("inspect", trained, "--pairs", "1", "--json").stdout)
     assert len(found["attract"]) == 1
 
 
-def test_mistakes_with_files_are_one_line(trained, folder, tmp_path):
+def test_an_error_about_a_file_is_one_line(trained, folder, tmp_path):
     source, out = folder / "pets.csv", tmp_path / "m.safetensors"
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(trained.read_bytes()[:1000])
@@ -119,37 +118,39 @@ def test_mistakes_with_files_are_one_line(trained, folder, tmp_path):
         (("evaluate", trained, tmp_path / "few.csv"), "needs 4 features"),
         (("inspect", source), "not a model file"),
     ]:
-        assert message in told(*arguments)
+        assert message in error_line(*arguments)
     assert not out.exists()
 
 
-def test_wrong_use_is_one_line_too():
-    assert "--epochs" in told("train", "yeast", "--epoch", "3")
-    assert "'hash-crbm', 'crbm', 'crf', 'logreg'" in told("train", "x", "--model", "y")
-    assert "Missing argument 'MODEL'" in told("inspect")
-    assert "Did you mean 'train'" in told("trian")
-    assert "See `crbm train --help`" in told("train")
+def test_a_usage_error_is_one_line():
+    assert "--epochs" in error_line("train", "yeast", "--epoch", "3")
+    assert "'hash-crbm', 'crbm', 'crf', 'logreg'" in error_line(
+        "train", "x", "--model", "y"
+    )
+    assert "Missing argument 'MODEL'" in error_line("inspect")
+    assert "Did you mean 'train'" in error_line("trian")
+    assert "See `crbm train --help`" in error_line("train")
 
 
 def test_force_replaces(trained, folder, tmp_path):
     out = tmp_path / "m.safetensors"
-    out.write_text("something of mine")
+    out.write_text("something else")
     arguments = ("train", folder / "pets.npz", "--out", out, *QUICK)
-    assert "add --force" in told(*arguments)
-    assert out.read_text() == "something of mine"
+    assert "add --force" in error_line(*arguments)
+    assert out.read_text() == "something else"
     assert run(*arguments, "--force").exit_code == 0
     assert crbm.load(out).n_labels_ == 6
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_diverging_run_warns_in_a_line(folder, tmp_path):
+def test_a_warning_is_one_line(folder, tmp_path):
     arguments = ["train", folder / "pets.npz", "--out", tmp_path / "m.safetensors"]
     found = run(*arguments, "--model", "crbm", "--set", "learning_rate=1e38", *QUICK)
     assert found.stderr.startswith("crbm: warning: The loss was no longer finite")
     assert found.stderr.count("\n") == 1
 
 
-def test_the_shell_completes_commands():
+def test_shell_completion_lists_commands():
     import os
 
     found = subprocess.run(
@@ -161,8 +162,8 @@ def test_the_shell_completes_commands():
     assert found.stdout.split() == ["evaluate"]
 
 
-def test_data_sets_by_name_have_parts(tmp_path):
-    """Yeast comes inside a package; without official parts they are made."""
+def test_named_data_sets_have_parts(tmp_path):
+    """Yeast has no official parts, so the first fold is used."""
     out = tmp_path / "m.safetensors"
     report = run("train", "yeast", "--part", "train", "--epochs", "1", "--model",
                  "logreg", "--out", out, "--json")  # fmt: skip
@@ -172,8 +173,8 @@ def test_data_sets_by_name_have_parts(tmp_path):
     assert found["n_cases"] == 242
 
 
-def test_a_model_too_large_for_memory_is_one_line(folder, tmp_path):
-    settings = (
+def test_too_little_memory_is_one_line(folder, tmp_path):
+    options = (
         "--labels",
         "dog",
         "--out",
@@ -182,4 +183,6 @@ def test_a_model_too_large_for_memory_is_one_line(folder, tmp_path):
         "crbm",
     )
     huge = ("--set", "n_hidden=1000000000000")
-    assert "not enough memory" in told("train", folder / "pets.csv", *settings, *huge)
+    assert "not enough memory" in error_line(
+        "train", folder / "pets.csv", *options, *huge
+    )

@@ -1,4 +1,4 @@
-"""Evaluation: the metrics module's own numbers, and each label's."""
+"""`crbm evaluate`: the measures of `crbm.metrics`, overall and per label."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from crbm.commands import evaluate, train
 from crbm.commands.reading import Reading
 
 
-def test_all_measures_are_those_of_the_metrics(trained, folder, pets):
+def test_measures_equal_those_of_crbm_metrics(trained, folder, pets):
     report = evaluate.run(trained, str(folder / "pets.csv"), per_label=True)
     model = crbm.load(trained)
     Y, predicted, p = pets.Y, model.predict(pets.X), model.predict_proba(pets.X)
@@ -31,7 +31,7 @@ def test_all_measures_are_those_of_the_metrics(trained, folder, pets):
     assert cat["f1"] == pytest.approx(f1_score(Y[:, 1], predicted[:, 1]))
 
 
-def test_the_official_test_part_is_the_usual_one(trained, pets, tmp_path):
+def test_the_official_test_part_is_the_default(trained, pets, tmp_path):
     rows = {"train": np.arange(100), "test": np.arange(100, 120)}
     parts = datasets.Dataset(
         X=pets.X, Y=pets.Y, label_names=pets.label_names, splits=rows

@@ -1,4 +1,4 @@
-"""What a model file tells of itself."""
+"""`crbm inspect`: the description of a model file, label couplings and drawings."""
 
 import numpy as np
 import pytest

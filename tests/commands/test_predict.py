@@ -1,4 +1,4 @@
-"""Predictions on files: the estimator's own, under the labels' names."""
+"""`crbm predict`: the predictions of the classifier, with label names."""
 
 import csv
 
@@ -52,7 +52,7 @@ def test_label_sets_as_csv_and_npz(trained, folder, pets, tmp_path):
     )
 
 
-def test_known_labels_are_given(trained, folder, pets, tmp_path):
+def test_predictions_use_known_labels(trained, folder, pets, tmp_path):
     (tmp_path / "known.csv").write_text("cat,dog\n" + "1,\n" * len(pets))
     found = predict.run(
         trained, str(folder / "pets.csv"), proba=True, known=tmp_path / "known.csv"
@@ -83,7 +83,7 @@ def test_wrong_known_labels_are_refused(trained, folder, tmp_path, text, message
         predict.run(trained, str(folder / "pets.csv"), known=tmp_path / "known.csv")
 
 
-def test_refusals_come_before_the_work(trained, folder, tmp_path):
+def test_wrong_options_are_refused_before_prediction(trained, folder, tmp_path):
     source = str(folder / "pets.csv")
     with pytest.raises(ValueError, match=r"must end in one of `\.csv`, `\.parquet`"):
         predict.run(trained, source, out=tmp_path / "p.txt")

@@ -1,4 +1,4 @@
-"""What the API answers is what the classifier says, to the last bit."""
+"""The API returns the classifier's own results, bit for bit."""
 
 import numpy as np
 import pytest
@@ -22,8 +22,8 @@ def present(classifier, labels):
     return np.array(classifier.label_names_)[labels == 1].tolist()
 
 
-def told(**known):
-    """Known labels by place: as the API takes them, and as the estimators do."""
+def known_labels(**known):
+    """Known labels by index: as a list for the API and as an array for estimators."""
     array = np.full((1, 6), np.nan)
     for place, value in known.items():
         array[0, int(place[1:])] = value
@@ -32,7 +32,7 @@ def told(**known):
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_one_prediction_is_the_classifiers_own(client, classifiers, cases, kind):
+def test_a_prediction_is_that_of_the_classifier(client, classifiers, cases, kind):
     classifier = classifiers[kind]
     for row, x in zip(cases.rows, cases.X, strict=True):
         found = post(client, f"{kind}/predict", input=row)
@@ -43,8 +43,8 @@ def test_one_prediction_is_the_classifiers_own(client, classifiers, cases, kind)
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_known_labels_are_taken_by_place_and_by_name(client, classifiers, cases, kind):
-    listed, array = told(_0=1, _4=0)
+def test_known_labels_are_given_by_index_or_name(client, classifiers, cases, kind):
+    listed, array = known_labels(_0=1, _4=0)
     own = classifiers[kind].predict_proba(cases.X[:1], known=array)[0].tolist()
     by_place = post(client, f"{kind}/predict", input=cases.rows[0], known=listed)
     by_name = post(
@@ -56,7 +56,7 @@ def test_known_labels_are_taken_by_place_and_by_name(client, classifiers, cases,
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_a_batch_is_predicted_as_one(client, classifiers, cases, kind):
+def test_a_batch_is_predicted_in_one_call(client, classifiers, cases, kind):
     found = post(client, f"{kind}/predict-batch", inputs=cases.rows)["predictions"]
     own = classifiers[kind].predict_proba(cases.X)
     assert [one["probabilities"] for one in found] == own.tolist()
@@ -67,7 +67,7 @@ def test_a_batch_is_predicted_as_one(client, classifiers, cases, kind):
 def test_cases_with_and_without_known_labels_keep_their_order(
     client, classifiers, cases
 ):
-    listed, array = told(_2=1)
+    listed, array = known_labels(_2=1)
     known = [None, listed, None, {"blue": 1}, None, None]
     body = {"inputs": cases.rows, "known": known}
     found = post(client, "crbm/predict-batch", **body)["predictions"]
@@ -89,9 +89,9 @@ def test_a_single_column_of_two_classes_is_one_label(client, classifiers, cases)
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_the_likeliest_sets_are_the_classifiers_own(client, classifiers, cases, kind):
+def test_the_top_sets_are_those_of_the_classifier(client, classifiers, cases, kind):
     classifier = classifiers[kind]
-    listed, array = told(_1=1)
+    listed, array = known_labels(_1=1)
     found = post(client, f"{kind}/top-k", input=cases.rows[0], k=3, known=listed)
     own = classifier.predict_top_k(cases.X[:1], k=3, known=array)
     expected = [
@@ -126,7 +126,7 @@ def test_known_labels_change_the_trajectory(client, cases):
     assert free != given
 
 
-def test_models_describe_themselves(client, classifiers):
+def test_models_are_described(client, classifiers):
     models = {model["name"]: model for model in client.get("/api/models").json()}
     assert models.keys() == {*KINDS, "images"}
     assert models["images"]["image_shape"] == [8, 8]
@@ -138,7 +138,7 @@ def test_models_describe_themselves(client, classifiers):
     assert models["crf"]["n_examples"] == 5
 
 
-def test_examples_are_the_models_own_or_none(client, classifiers):
+def test_examples_come_from_the_model_or_are_empty(client, classifiers):
     found = client.get("/api/models/crf/examples").json()
     own = classifiers["crf"].examples_.tolist()
     assert found == {"inputs": own, "source": "model"}
@@ -172,7 +172,7 @@ def test_the_schema_is_valid_and_covers_the_routes(client):
     assert {"200", "404", "413", "422", "503"} <= answers.keys()
 
 
-def test_the_page_needs_nothing_from_elsewhere(client):
+def test_the_page_loads_nothing_from_other_sites(client):
     page = client.get("/")
     assert page.headers["content-security-policy"].startswith("default-src 'self'")
     assert "//" not in page.text.replace("<!doctype", "")

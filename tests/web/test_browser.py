@@ -252,9 +252,7 @@ def test_a_row_is_pasted_and_a_wrong_one_explained(visit, server, cases):
     box.fill("1, 2, three, 4")
     assert page.locator(".problem").text_content() == "“three” is not a number."
     box.fill("1; 2; 3")
-    assert (
-        "Expected 4 numbers, got 3." in page.locator(".problem").text_content()
-    )
+    assert "Expected 4 numbers, got 3." in page.locator(".problem").text_content()
     box.fill("\t".join(map(str, cases.rows[3])))
     settle(page)
     assert page.locator(".problem").text_content() == ""

