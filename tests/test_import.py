@@ -50,6 +50,16 @@ def test_help_loads_nothing_heavy(arguments):
     assert loaded_by(f"try:\n    {code}\nexcept SystemExit: pass") == set()
 
 
+def test_completion_of_options_loads_nothing_heavy():
+    words = {"_CRBM_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+    words["COMP_WORDS"] = "crbm train --res"
+    code = (
+        f"import os; os.environ.update({words!r})\nfrom crbm.cli import app\n"
+        "try: app(prog_name='crbm')\nexcept SystemExit: pass"
+    )
+    assert loaded_by(code) == set()
+
+
 def test_heavy_packages_are_seen():
     """The tests above would notice an import."""
     assert {"torch", "numpy"} <= loaded_by("import crbm; crbm.CRBM")

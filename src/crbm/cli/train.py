@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +20,9 @@ def _model_names() -> list[str]:
     return list(MODELS)
 
 
-def _check_model(name: str) -> str:
+def _check_model(context: Any, name: str) -> str:
+    if context.resilient_parsing:  # shell completion must not wait for torch
+        return name
     names = _model_names()
     if name not in names:
         known = ", ".join(f"'{known}'" for known in names)
