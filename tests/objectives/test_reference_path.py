@@ -12,7 +12,7 @@ import crbm
 from conftest import randomised, seeded
 from crbm import kernels, objectives
 from crbm.kernels import products
-from crbm.training.descent import descent
+from crbm.training.update import make_update
 from crbm.types import Batch
 
 RATE = 0.5
@@ -144,7 +144,7 @@ def test_an_update_equals_the_plain_one(rule, way):
 
     with torch.no_grad(), switched():
         contrast = rule(model.condition(u), Batch(u, v), seeded(5))
-        descent(model, None, RATE, 0.0)(u, contrast, 1 / n_cases)
+        make_update(model, None, RATE, 0.0)(u, contrast, 1 / n_cases)
 
     plain_u, plain_v = u.double().numpy(), v.double().numpy()
     coins = Coins(seeded(5), n_lanes)

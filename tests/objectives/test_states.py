@@ -88,9 +88,10 @@ def test_unknown_outputs_are_drawn_and_known_ones_kept(model, u, known, generato
         assert contrast.positive.v.isfinite().all()
 
 
-def test_persistent_chains_live_on():
+def test_persistent_chains_continue_within_a_run():
     model = randomised(MODELS["rbm"]())
-    objective, energy = objectives.PersistentContrastiveDivergence(), model.condition()
+    objective = objectives.PersistentContrastiveDivergence().start()
+    energy = model.condition()
     generator, v = seeded(), torch.ones(4, 5).double()
     first = objective(energy, Batch(None, v), generator)
     state = generator.get_state()
@@ -160,7 +161,7 @@ def test_a_nudge_lies_between_nothing_and_the_data(nudge):
 
 @pytest.mark.parametrize("model", ["rbm"], indirect=True)
 def test_a_short_batch_moves_the_first_chains_and_keeps_the_others(model):
-    objective = objectives.PersistentContrastiveDivergence()
+    objective = objectives.PersistentContrastiveDivergence().start()
     data = torch.zeros(4, model.n_visible).double()
     source = seeded()
 

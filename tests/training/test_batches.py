@@ -10,7 +10,7 @@ import crbm
 from conftest import seeded
 from crbm import training
 from crbm.objectives import ContrastiveDivergence, ExactLikelihood
-from crbm.training.batches import InMemory, Part, source, stacked
+from crbm.training.batches import InMemory, Shard, source, stack
 from crbm.types import Batch
 
 N_CASES = 11
@@ -128,7 +128,7 @@ def test_a_loader_may_give_whole_batches_with_candidates():
     data = cases()._replace(candidates=cases().v.unique(dim=0))
 
     def collate(items):
-        return stacked(items)._replace(candidates=data.candidates)
+        return stack(items)._replace(candidates=data.candidates)
 
     pairs = TensorDataset(data.u, data.v)
     loader = DataLoader(pairs, batch_size=N_CASES, collate_fn=collate)
@@ -184,7 +184,7 @@ def test_other_kinds_of_data_are_refused():
 def test_parts_share_a_batch_out_without_loss(n_cases):
     data = cases().select(slice(0, n_cases))
     parts = [
-        next(InMemory(data).batches(n_cases, seeded(0), Part(rank, 3)))
+        next(InMemory(data).batches(n_cases, seeded(0), Shard(rank, 3)))
         for rank in range(3)
     ]
     counted = [part for part in parts if part.weight is None]

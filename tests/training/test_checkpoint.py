@@ -168,7 +168,7 @@ def test_divergence_within_a_resumed_epoch_gives_back_good_weights(path):
     kept = Checkpoint(path, every_seconds=0)
     cut_short("plain", kept, 6)  # in the second epoch
     poison = Cut("plain", -1)
-    poison.change = lambda batch, generator: batch._replace(u=batch.u * torch.nan)
+    poison.change = lambda batch, generator: batch._replace(u=batch.u * 1e38)
     with pytest.warns(ConvergenceWarning, match="Lower `learning_rate`"):
         model, history = resumed("plain", kept, augment=poison)
     assert history.stopped == "diverged"
@@ -222,7 +222,7 @@ def test_settings_of_the_users_own_are_compared(path):
 def test_a_kept_run_is_not_overwritten_by_mistake(path):
     long_runs.run("plain", n_epochs=1, checkpoint=Checkpoint(path))
     before = path.read_bytes()
-    with pytest.raises(FileExistsError, match=r"already keeps a run.*`resume`"):
+    with pytest.raises(FileExistsError, match=r"already holds a run.*`resume`"):
         long_runs.run("plain", checkpoint=Checkpoint(path))
     assert path.read_bytes() == before
 

@@ -7,7 +7,7 @@ import pytest
 
 import long_runs
 from crbm.training import Checkpoint, Interrupted
-from crbm.training.interrupts import noted_signals
+from crbm.training.interrupts import delayed_signals
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def test_without_a_checkpoint_ctrl_c_is_pythons_own():
 
 def test_ignored_signals_stay_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with noted_signals() as noted:
+    with delayed_signals() as noted:
         signal.raise_signal(signal.SIGINT)
     assert not noted.is_set()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

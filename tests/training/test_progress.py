@@ -12,8 +12,8 @@ import crbm
 import long_runs
 from crbm import objectives
 from crbm.training import Checkpoint, Epoch, progress
-from crbm.training.descent import descent
 from crbm.training.run import Run
+from crbm.training.update import make_update
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +56,9 @@ def test_a_line_per_epoch_where_asked_for(capsys):
     lines = told.err.splitlines()
     assert len(lines) == 3
     for place, (line, epoch) in enumerate(zip(lines, history.epochs, strict=True)):
-        assert line.startswith(f"epoch {place + 1}/3  gap {epoch.loss:.4g}  ")
+        assert line.startswith(f"epoch {place + 1}/3  loss {epoch.loss:.4g}  ")
         assert f"validation error {epoch.validation:.4g}  " in line
-        assert re.search(r"  [\d,]+ examples/s  \d:\d\d:\d\d left$", line)
+        assert re.search(r"  [\d,]+ cases/s  \d:\d\d:\d\d left$", line)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_bar_on_a_terminal():
     shown, history = on_terminal(n_epochs=2)
     assert "epoch 1/2" in shown
     assert "epoch 2/2" in shown
-    assert f"gap {history.loss[-1]:.4g}" in shown
+    assert f"loss {history.loss[-1]:.4g}" in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is back
 
 
@@ -90,8 +90,8 @@ def test_short_runs_show_no_bar(monkeypatch):
 def standing(n_epochs, n_seen, n_cases=100):
     """A run at a given place, with a loss of 0.5 so far."""
     model = crbm.CRBM(1, 1, 1)
-    update = descent(model, None, 1.0, 0.0)
-    run = Run(model, objectives.Perceptron(), update, n_cases=n_cases)
+    update = make_update(model, None, 1.0, 0.0)
+    run = Run(model, objectives.Perceptron(), update, n_epochs_total=4, n_cases=n_cases)
     run.history.epochs.extend([Epoch(0.5, None, 1.0)] * n_epochs)
     run.n_seen = n_seen
     run.total_loss.fill_(0.5 * n_seen)
@@ -101,18 +101,18 @@ def standing(n_epochs, n_seen, n_cases=100):
 def test_pace_and_time_left_count_from_where_the_run_was_resumed(monkeypatch):
     now = 0.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
-    pace = progress.Pace(standing(2, 50), n_epochs=4)
+    pace = progress.Pace(standing(2, 50))
     now = 10.0
     line = pace.line(standing(3, 0))  # 50 cases in 10 seconds, 100 are left
-    assert line == "epoch 3/4  gap 0.5  5 examples/s  0:00:20 left"
+    assert line == "epoch 3/4  loss 0.5  5 cases/s  0:00:20 left"
     assert pace.epochs_done(standing(3, 25)) == 3.25
 
 
 def test_a_stream_shows_no_time_left_before_its_length_is_known():
-    pace = progress.Pace(standing(0, 0, None), n_epochs=4)
+    pace = progress.Pace(standing(0, 0, None))
     line = pace.line(standing(0, 10, None))
-    assert line.startswith("epoch 1/4  gap 0.5  ")
-    assert line.endswith(" examples/s")
+    assert line.startswith("epoch 1/4  loss 0.5  ")
+    assert line.endswith(" cases/s")
 
 
 def test_a_resumed_run_is_shown_from_its_place(tmp_path, capsys):

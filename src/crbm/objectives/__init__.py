@@ -1,6 +1,6 @@
 """Objectives: learning rules that name states and leave gradients to the model."""
 
-from crbm.objectives.base import Objective
+from crbm.objectives.base import Objective, start
 from crbm.objectives.belief_likelihood import BeliefLikelihood
 from crbm.objectives.candidate_likelihood import CandidateLikelihood
 from crbm.objectives.contrastive_divergence import (
@@ -22,4 +22,5 @@ __all__ = [
     "Objective",
     "Perceptron",
     "PersistentContrastiveDivergence",
+    "start",
 ]

@@ -26,6 +26,20 @@ class Objective(Protocol):
         ...
 
 
+@runtime_checkable
+class PerRun(Protocol):
+    """An objective that needs a state of its own in each run."""
+
+    def start(self) -> Objective:
+        """The objective with a fresh state, for one run."""
+        ...
+
+
+def start(objective: Objective) -> Objective:
+    """The objective for one run; stateless ones as they are."""
+    return objective.start() if isinstance(objective, PerRun) else objective
+
+
 PRECISIONS = ("full", "bf16")
 
 

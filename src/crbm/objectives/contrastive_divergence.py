@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from torch import Generator, Tensor
@@ -57,10 +57,11 @@ class ContrastiveDivergence:
 
 @dataclass(frozen=True)
 class PersistentContrastiveDivergence:
-    """The data against chains that live on from update to update.
+    """The data against chains that continue from update to update.
 
     Only for models without inputs: each u has a distribution of its own, so no chain
-    can persist across cases [1]_, Section 3.
+    can persist across cases [1]_, Section 3. The chains belong to a run: `start` makes
+    new ones, and each call of this object itself starts at the data.
 
     Parameters
     ----------
@@ -73,10 +74,26 @@ class PersistentContrastiveDivergence:
     """
 
     n_steps: int = 1
-    chains: list[Tensor] = field(default_factory=list, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checks.whole_number("n_steps", self.n_steps, at_least=1)
+
+    def __call__(
+        self, energy: Energy, batch: Batch, generator: Generator | None = None
+    ) -> Contrast:
+        return self.start()(energy, batch, generator)
+
+    def start(self) -> PersistentChains:
+        """The objective with new chains, for one run."""
+        return PersistentChains(self)
+
+
+class PersistentChains:
+    """Persistent contrastive divergence with the chains of one run."""
+
+    def __init__(self, origin: PersistentContrastiveDivergence) -> None:
+        self.origin = origin
+        self.chains: list[Tensor] = []
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
@@ -88,23 +105,24 @@ class PersistentContrastiveDivergence:
                 "one case is no sample for the next. "
                 "Use Perceptron or ContrastiveDivergence."
             )
-        by = partial(sample, n_steps=self.n_steps, generator=generator)
+        n_steps = self.origin.n_steps
+        by = partial(sample, n_steps=n_steps, generator=generator)
         data = energy.evaluate(impute(energy, batch.v, by))
         n_chains = len(data.v)
         if not self.chains or len(self.chains[0]) < n_chains:
-            self.chains[:] = [part.clone() for part in _chain(data)]
+            self.chains = [part.clone() for part in _chain(data)]
         start, *caches = (part[:n_chains] for part in self.chains)
         end = energy.evaluate(
             gibbs.run(
                 energy,
                 start,
-                n_steps=self.n_steps,
+                n_steps=n_steps,
                 generator=generator,
                 cache=caches[0] if caches else None,
             ).v
         )
         if len(self.chains[0]) == n_chains:
-            self.chains[:] = _chain(end)
+            self.chains = _chain(end)
         else:  # the others wait for a larger batch
             for part, new in zip((start, *caches), _chain(end), strict=True):
                 part.copy_(new)
@@ -115,8 +133,8 @@ class PersistentContrastiveDivergence:
         return {str(place): chains for place, chains in enumerate(self.chains)}
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on with the chains of a checkpoint."""
-        self.chains[:] = list(state.values())
+        """Continue with the chains of a checkpoint."""
+        self.chains = list(state.values())
 
 
 def _chain(state: Evaluated) -> list[Tensor]:

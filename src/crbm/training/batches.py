@@ -11,87 +11,88 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from crbm.models import EnergyModel
+from crbm.training.randomness import derived_seed
 from crbm.types import Batch, Candidates, Cases
 
 Data: TypeAlias = Cases | Dataset[Any] | DataLoader[Any]
 
 
-class Part(NamedTuple):
-    """Every `step`-th case of each batch, from the `first` on; all unless told.
+class Shard(NamedTuple):
+    """Every `step`-th case of each batch, from the `first` on; all by default.
 
-    A batch that is too small for this part lends its first case, which then counts
-    nothing.
+    If a batch has fewer cases than there are shards, the spare shards process its first
+    case with weight 0.
     """
 
     first: int = 0
     step: int = 1
 
     def places(self, n_cases: int) -> slice:
-        """Where the cases of this part are in a batch."""
-        lent = self.first >= n_cases
-        return slice(0, 1) if lent else slice(self.first, None, self.step)
+        """Where the cases of this shard are in a batch."""
+        spare = self.first >= n_cases
+        return slice(0, 1) if spare else slice(self.first, None, self.step)
 
-    def counted(self, batch: Batch, n_cases: int) -> Batch:
-        """The part of a batch that had `n_cases`, a lent case with no weight."""
+    def weigh(self, batch: Batch, n_cases: int) -> Batch:
+        """This shard of a batch that had `n_cases`; weight 0 if it is a spare one."""
         if self.first < n_cases:
             return batch
         return batch._replace(weight=batch.v.new_zeros(batch.n_cases))
 
 
-WHOLE = Part()
+WHOLE = Shard()
 
 
 class InMemory(NamedTuple):
-    """Cases that were checked once and are drawn from in random order."""
+    """Cases in memory, checked once and drawn in random order."""
 
     cases: Cases
 
     def batches(
-        self, batch_size: int, generator: Generator | None, part: Part = WHOLE
+        self, batch_size: int, generator: Generator | None, shard: Shard = WHOLE
     ) -> Iterator[Batch]:
         """The batches of one epoch; the last may be smaller."""
         order = torch.randperm(self.cases.n_cases, generator=generator)
         for chosen in order.to(self.cases.v.device).split(batch_size):
-            batch = self.cases.select(chosen[part.places(len(chosen))])
-            yield part.counted(batch, len(chosen))
+            batch = self.cases.select(chosen[shard.places(len(chosen))])
+            yield shard.weigh(batch, len(chosen))
 
 
 class Streamed(NamedTuple):
-    """Cases that are read when they are needed: nothing is known of all of them."""
+    """Cases that are read when they are needed."""
 
     source: Dataset[Any] | DataLoader[Any]
     model: EnergyModel
 
     def batches(
-        self, batch_size: int, generator: Generator | None, part: Part = WHOLE
+        self, batch_size: int, generator: Generator | None, shard: Shard = WHOLE
     ) -> Iterator[Batch]:
         """The batches of one epoch, converted to the model's kind and checked."""
         with seeded(generator):
             if isinstance(self.source, IterableDataset):
-                loader = DataLoader(self.source, batch_size, collate_fn=stacked)
-                found = self._loaded(loader, part)
+                loader = DataLoader(self.source, batch_size, collate_fn=stack)
+                batches = self._from_loader(loader, shard)
             elif isinstance(self.source, DataLoader):
-                found = self._loaded(self.source, part)
+                batches = self._from_loader(self.source, shard)
             else:
-                found = self._chosen(batch_size, generator, part)
-            yield from found
+                batches = self._in_random_order(batch_size, generator, shard)
+            yield from batches
 
-    def _loaded(self, loader: DataLoader[Any], part: Part) -> Iterator[Batch]:
-        """Batches as they come, of which this part is kept."""
+    def _from_loader(self, loader: DataLoader[Any], shard: Shard) -> Iterator[Batch]:
+        """This shard of the batches of a loader."""
         for items in loader:
-            batch = self._admitted(items)
-            mine = batch.select(part.places(batch.n_cases))
-            yield part.counted(mine, batch.n_cases)
+            batch = self._convert(items)
+            mine = batch.select(shard.places(batch.n_cases))
+            yield shard.weigh(mine, batch.n_cases)
 
-    def _chosen(
-        self, batch_size: int, generator: Generator | None, part: Part
+    def _in_random_order(
+        self, batch_size: int, generator: Generator | None, shard: Shard
     ) -> Iterator[Batch]:
-        """Batches in random order, of which only this part is read."""
+        """Batches in random order; only this shard of each is read."""
         n_cases = len(self.source)  # type: ignore[arg-type]
         order = torch.randperm(n_cases, generator=generator)
         for chosen in order.split(batch_size):
-            mine = chosen[part.places(len(chosen))].tolist()
-            yield part.counted(self._admitted(stacked(self._read(mine))), len(chosen))
+            mine = chosen[shard.places(len(chosen))].tolist()
+            yield shard.weigh(self._convert(stack(self._read(mine))), len(chosen))
 
     def _read(self, places: list[int]) -> Sequence[Any]:
         read_many = getattr(self.source, "__getitems__", None)
@@ -99,8 +100,8 @@ class Streamed(NamedTuple):
             return read_many(places)
         return [self.source[place] for place in places]  # type: ignore[index]
 
-    def _admitted(self, items: Any) -> Batch:
-        """A batch as a loader gives it, in the model's precision and on its device."""
+    def _convert(self, items: Any) -> Batch:
+        """A loader's batch in the model's precision and on its device, checked."""
         batch, like = Batch(*items), next(self.model.parameters())
         batch = Batch(
             _like(batch.u, like),
@@ -108,17 +109,17 @@ class Streamed(NamedTuple):
             _candidates_like(batch.candidates, like),
             _like(batch.weight, like),
         )
-        check_cases(self.model, batch)
+        self.model.check_cases(batch)
         return batch
 
 
 def source(model: EnergyModel, data: Data) -> InMemory | Streamed:
-    """Whatever holds training cases, as something to draw batches from.
+    """Training data of any kind as something to draw batches from.
 
     Parameters
     ----------
     model
-        What is going to learn from them.
+        The model that learns from them.
     data
         A `Batch` or other `Cases`; a map-style data set of torch, read in random order;
         an iterable one, read in its own order; or a DataLoader, whose batches are
@@ -126,7 +127,7 @@ def source(model: EnergyModel, data: Data) -> InMemory | Streamed:
         without inputs.
     """
     if isinstance(data, Cases):
-        check_cases(model, data)
+        model.check_cases(data)
         return InMemory(data)
     if not isinstance(data, Dataset | DataLoader):
         raise TypeError(
@@ -136,18 +137,13 @@ def source(model: EnergyModel, data: Data) -> InMemory | Streamed:
     return Streamed(data, model)
 
 
-def check_cases(model: EnergyModel, data: Cases) -> None:
-    """Refuse training cases that the model cannot learn from, before any update."""
-    model.check_cases(data)
-
-
 @contextmanager
 def seeded(generator: Generator | None) -> Iterator[None]:
-    """A block in which torch's global randomness follows from the generator.
+    """Seed torch's global generator from `generator` inside this context.
 
-    Samplers and data sets draw from the global state. It is set back afterwards, and
-    the generator itself is left untouched: a data set then gives the same run as its
-    cases in memory.
+    Samplers and data sets draw from the global generator. Its state is restored
+    afterwards and `generator` itself draws nothing, so that a data set gives the same
+    run as its cases in memory.
     """
     if generator is None:
         yield
@@ -157,18 +153,12 @@ def seeded(generator: Generator | None) -> Iterator[None]:
         yield
 
 
-def derived_seed(generator: Generator, stream: int = 0) -> int:
-    """A seed that follows from the generator's state, without drawing from it."""
-    twin = generator.clone_state()
-    return int(torch.randint(2**62, (stream + 1,), generator=twin)[stream])
-
-
-def stacked(items: Sequence[Any]) -> Batch:
+def stack(items: Sequence[Any]) -> Batch:
     """Single cases, (u, v) or `Batch`, as a batch.
 
     Examples
     --------
-    >>> stacked([(torch.zeros(2), torch.ones(3)), (torch.ones(2), torch.ones(3))]).u
+    >>> stack([(torch.zeros(2), torch.ones(3)), (torch.ones(2), torch.ones(3))]).u
     tensor([[0., 0.],
             [1., 1.]])
     """

@@ -1,4 +1,4 @@
-"""Data-parallel training under torchrun: each rank learns from a part of each batch.
+"""Data-parallel training under torchrun: each rank learns from a shard of each batch.
 
 The gradients are summed, so that all ranks together take the very steps that one
 process takes on the whole batches.
@@ -6,39 +6,34 @@ process takes on the whole batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator
 from torch import distributed as dist
 from torch.optim import Optimizer
 
 from crbm.models import EnergyModel
-from crbm.training.batches import Part, derived_seed
-from crbm.training.descent import (
-    OptimizerFactory,
-    PlainDescent,
-    TorchDescent,
-    descent,
-)
+from crbm.training.batches import Shard
+from crbm.training.early_stopping import EarlyStopping
+from crbm.training.hooks import Hook
+from crbm.training.randomness import Randomness, derived_seed
 from crbm.training.run import Run
-from crbm.types import Batch, Contrast
+from crbm.training.step import Augment, Step, Tally
+from crbm.training.update import (
+    OptimizerFactory,
+    PlainUpdate,
+    TorchUpdate,
+    make_update,
+)
 
 DIFFERENT = (
     "The ranks ended with different weights. Each must run the same script on the same "
     "data, with the same settings."
 )
-
-
-class Counted(NamedTuple):
-    """What one update is about: its cases, their total weight, their losses."""
-
-    n_cases: int
-    weight: float
-    loss: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -56,76 +51,43 @@ class Ranks:
         """Whether this is the rank that writes files and shows progress."""
         return self.rank == 0
 
-    @property
-    def part(self) -> Part:
-        """Which cases of each batch are this rank's."""
-        return Part(self.rank, self.n_ranks)
-
-    def shared(self, generator: Generator | None) -> Generator | None:
+    def share(self, generator: Generator | None) -> Generator | None:
         """The generator that all ranks share; a new one where none is given."""
         if generator is not None or self.n_ranks == 1:
             return generator
         return Generator().manual_seed(torch.initial_seed())
 
-    def descent(
+    def make_update(
         self,
         model: EnergyModel,
         optimizer: Optimizer | OptimizerFactory | None,
         learning_rate: float,
         l2: float,
-    ) -> PlainDescent | TorchDescent:
-        """How this rank moves its weights; each adds its share of the L2 pull."""
+    ) -> PlainUpdate | TorchUpdate:
+        """How this rank moves its weights; each adds its share of the L2 penalty."""
         if optimizer is None and self.n_ranks > 1:
             optimizer = torch.optim.SGD  # plain SGD has no gradients to sum
-        return descent(model, optimizer, learning_rate, l2 / self.n_ranks)
+        return make_update(model, optimizer, learning_rate, l2 / self.n_ranks)
 
-    @contextmanager
-    def together(self, run: Run) -> Iterator[None]:
-        """A block in which all ranks run as one, from where the first one stands."""
+    def choose_hooks(self, hooks: Sequence[Hook]) -> list[Hook]:
+        """The hooks of this rank, and one that keeps all ranks together."""
         if self.n_ranks == 1:
-            yield
-            return
-        states = [run.state()]
-        dist.broadcast_object_list(states, src=0)
-        run.restore(states[0])
-        assert isinstance(run.update, TorchDescent)
-        summing = run.update.optimizer.register_step_pre_hook(_sum_gradients)
-        try:
-            yield
-        finally:
-            summing.remove()
-        _check_same(run.model)
+            return list(hooks)
+        own = [hook for hook in hooks if self.first or hook.on_every_rank]
+        for hook in own:
+            if isinstance(hook, EarlyStopping):
+                hook.validation = self._validation_of_first(hook.validation)
+        return [*own, Synchronised()]
 
-    def noise(self, generator: Generator | None, n_updates: int) -> Generator | None:
-        """A generator of this rank's own for one update.
+    def make_step(self, run: Run, augment: Augment | None) -> Step:
+        """How this rank learns from its shard of a batch."""
+        parts = (run.model, run.objective, run.update, augment)
+        return Step(*parts) if self.n_ranks == 1 else RankStep(*parts, ranks=self)
 
-        It follows from the shared generator, which stays the same on all ranks and
-        draws nothing but the order of the cases: a run can go on from any update
-        without a state of each rank.
-        """
-        if self.n_ranks == 1 or generator is None:
-            return generator
-        seed = derived_seed(generator) + n_updates * self.n_ranks + self.rank
-        return Generator(generator.device).manual_seed(seed)
-
-    def summed(self, mine: Counted) -> Counted:
-        """What an update is about on all ranks together."""
-        if self.n_ranks == 1:
-            return mine
-        loss = 0.0 if mine.loss is None else float(mine.loss.sum())
-        device = None if mine.loss is None else mine.loss.device
-        numbers = torch.tensor(
-            [mine.n_cases, mine.weight, loss], dtype=torch.float64, device=device
-        )
-        dist.all_reduce(numbers)
-        return Counted(int(numbers[0]), float(numbers[1]), numbers[2])
-
-    def agreed(
-        self, validation: Callable[[EnergyModel], float] | None
-    ) -> Callable[[EnergyModel], float] | None:
-        """The validation of the first rank for all: none stops before the others."""
-        if validation is None or self.n_ranks == 1:
-            return validation
+    def _validation_of_first(
+        self, validation: Callable[[EnergyModel], float]
+    ) -> Callable[[EnergyModel], float]:
+        """The first rank's validation for all, so that all stop together."""
 
         def error_of_first(model: EnergyModel) -> float:
             device = next(model.parameters()).device
@@ -136,6 +98,57 @@ class Ranks:
             return float(error)
 
         return error_of_first
+
+
+@dataclass(frozen=True)
+class RankStep(Step):
+    """A step on this rank's shard of a batch."""
+
+    ranks: Ranks = Ranks()
+
+    @property
+    def shard(self) -> Shard:
+        return Shard(self.ranks.rank, self.ranks.n_ranks)
+
+    def noise(self, randomness: Randomness, n_updates: int) -> Generator | None:
+        # It follows from the shared generator, which stays the same on all ranks and
+        # draws only the order of the cases: a run can be resumed after any update
+        # without a state per rank.
+        shared = randomness.order
+        assert shared is not None
+        ranks, device = self.ranks, next(self.model.parameters()).device
+        seed = derived_seed(shared) + n_updates * ranks.n_ranks + ranks.rank
+        return Generator(device).manual_seed(seed)
+
+    def total(self, tally: Tally) -> Tally:
+        loss = 0.0 if tally.loss is None else float(tally.loss.sum())
+        device = None if tally.loss is None else tally.loss.device
+        numbers = torch.tensor(
+            [tally.n_cases, tally.weight, loss], dtype=torch.float64, device=device
+        )
+        dist.all_reduce(numbers)
+        return Tally(int(numbers[0]), float(numbers[1]), numbers[2])
+
+
+class Synchronised(Hook):
+    """Starts all ranks from the state of the first and sums their gradients."""
+
+    priority = 3
+    on_every_rank = True
+
+    def start(self, run: Run) -> None:
+        states = [run.state()]
+        dist.broadcast_object_list(states, src=0)
+        run.restore(states[0])
+        assert isinstance(run.update, TorchUpdate)
+        self._summing = run.update.optimizer.register_step_pre_hook(_sum_gradients)
+
+    def finish(self, run: Run) -> None:
+        _check_same(run.model)
+
+    def close(self) -> None:
+        if hasattr(self, "_summing"):
+            self._summing.remove()
 
 
 ALONE = Ranks()
@@ -159,18 +172,9 @@ def joined() -> Iterator[Ranks]:
     dist.init_process_group()
     try:
         yield Ranks(dist.get_rank(), dist.get_world_size())
-        dist.barrier()  # who leaves early cuts off what the others still read
+        dist.barrier()  # a rank that leaves early would cut off the others
     finally:
         dist.destroy_process_group()
-
-
-def counted(batch: Batch, contrast: Contrast) -> Counted:
-    """What one update is about on this rank; cases without weight do not count."""
-    if batch.weight is None:
-        return Counted(batch.n_cases, float(batch.n_cases), contrast.loss)
-    weight = float(batch.weight.sum())
-    tiny = torch.finfo(torch.float32).tiny
-    return Counted(batch.n_cases if weight else 0, max(weight, tiny), contrast.loss)
 
 
 def _sum_gradients(optimizer: Optimizer, args: Any, kwargs: Any) -> None:

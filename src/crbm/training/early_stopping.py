@@ -1,4 +1,4 @@
-"""Validation error after each epoch, and the weights at its lowest."""
+"""Validation after each epoch, and the weights at its lowest error."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from crbm import checks
 from crbm.energies import Energy
 from crbm.inference import search
 from crbm.models import EnergyModel
+from crbm.training.hooks import Hook
+from crbm.training.run import Run, copy_weights
 from crbm.types import Batch, Cases, Found, Marginals
 from crbm.units import Units
 
@@ -33,7 +35,7 @@ def _log_losses(units: Units, means: Tensor, v: Tensor) -> Tensor:
     return units.log_losses(means, v, LEAST)
 
 
-# One output that was held impossible shall not decide alone.
+# Lower bound on p, so that one confident mistake cannot dominate the log loss.
 LEAST = 1e-3
 MEASURES = {"error": _errors, "log_loss": _log_losses}
 
@@ -51,8 +53,9 @@ class PredictionError:
         steps unless given.
     measure
         "error", the share of outputs that are wrong after rounding, or "log_loss", the
-        mean of -log p of single outputs, with p no lower than 0.001: of few cases it
-        tells more, as it sees also how sure a prediction was.
+        mean of -log p of single outputs, with p no lower than 0.001. With few held-out
+        cases the log loss is the better guide, as it depends on how sure a prediction
+        is.
 
     Examples
     --------
@@ -84,48 +87,82 @@ class PredictionError:
         return total / known if known else math.nan
 
 
-class BestWeights:
-    """Remembers the weights at the lowest validation error.
+class EarlyStopping(Hook):
+    """Validates after each epoch, keeps the best weights and stops when they are old.
 
     Parameters
     ----------
+    validation
+        Held-out cases, whose prediction error is measured, or a function from the model
+        to an error. The weights at its lowest are restored at the end.
     patience
-        Epochs without a new lowest error before training stops; None never stops.
+        Epochs without a new lowest error before the run stops; None never stops it.
+
+    Examples
+    --------
+    >>> import crbm
+    >>> cases = Batch(torch.eye(4), torch.eye(4))
+    >>> history = crbm.training.fit(
+    ...     crbm.CRBM(4, 4, 2), crbm.objectives.Perceptron(), cases, n_epochs=5,
+    ...     hooks=[EarlyStopping(cases, patience=2)],
+    ... )
+    >>> history.best_epoch is not None
+    True
     """
 
-    def __init__(self, patience: int | None = None) -> None:
+    priority = 0
+    on_every_rank = True
+    state_name = "best"
+
+    def __init__(
+        self,
+        validation: Cases | Callable[[EnergyModel], float],
+        patience: int | None = None,
+    ) -> None:
+        if patience is not None:
+            checks.whole_number("patience", patience, at_least=1)
         self.patience = patience
+        if isinstance(validation, Cases):
+            validation = PredictionError(validation)
+        self.validation = validation
+        self._forget()
+
+    def _forget(self) -> None:
         self.error = math.inf
         self.epoch: int | None = None
         self.weights: dict[str, Tensor] = {}
 
-    def update(self, model: EnergyModel, error: float, epoch: int) -> None:
-        """Keep the weights if this epoch is the best so far."""
+    def start(self, run: Run) -> None:
+        if run.n_epochs == 0:
+            self._forget()
+
+    def after_epoch(self, run: Run) -> None:
+        place = run.n_epochs - 1
+        run.model.eval()
+        error = self.validation(run.model)
+        run.model.train()
+        run.history.epochs[-1] = run.history.epochs[-1]._replace(validation=error)
         if error < self.error:
-            self.error, self.epoch = error, epoch
-            self.weights = copied(model)
+            self.error, self.epoch = error, place
+            self.weights = copy_weights(run.model)
+        if self.patience is not None and self._age(place) >= self.patience:
+            run.stop("early")
 
-    def exhausted(self, epoch: int) -> bool:
-        """Whether patience has run out."""
-        if self.patience is None or self.epoch is None:
-            return False
-        return epoch - self.epoch >= self.patience
+    def _age(self, place: int) -> int:
+        """Epochs since the lowest error; 0 where there was no finite one."""
+        return 0 if self.epoch is None else place - self.epoch
 
-    def restore(self, model: EnergyModel) -> None:
-        """Give the best weights back to the model."""
+    def finish(self, run: Run) -> None:
         if self.weights:
-            model.load_state_dict(self.weights)
+            run.model.load_state_dict(self.weights)
+        run.history.best_epoch = self.epoch
+
+    def describe(self) -> dict[str, Any]:
+        return {"patience": self.patience, "validation": self.validation}
 
     def state(self) -> dict[str, Any]:
-        """What must be kept to go on later."""
         return {"error": self.error, "epoch": self.epoch, "weights": self.weights}
 
-    def load(self, state: dict[str, Any]) -> None:
-        """Go on from a kept state."""
+    def restore(self, state: dict[str, Any]) -> None:
         self.error, self.epoch = state["error"], state["epoch"]
         self.weights = state.get("weights", {})
-
-
-def copied(model: EnergyModel) -> dict[str, Tensor]:
-    """A copy of the model's weights."""
-    return {name: t.detach().clone() for name, t in model.state_dict().items()}

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from crbm.training import pictures
+from crbm.training import rendering
 
 
 class Epoch(NamedTuple):
@@ -77,15 +77,15 @@ class History:
         -------
         The axes of the loss.
         """
-        return pictures.curves(ax, self.loss, self.validation, self.best_epoch)
+        return rendering.curves(ax, self.loss, self.validation, self.best_epoch)
 
     def _repr_html_(self) -> str:
         rows = {
             "epochs": f"{len(self.epochs)} in {self.seconds:.1f} s",
             "ended": self.stopped or "after all epochs",
-            "loss": pictures.summary(self.loss),
+            "loss": rendering.summary(self.loss),
         }
         if self.best_epoch is not None:
-            rows["validation error"] = pictures.summary(self.validation)
+            rows["validation error"] = rendering.summary(self.validation)
             rows["best epoch"] = str(self.best_epoch)
-        return pictures.table(rows)
+        return rendering.table(rows)

@@ -1,4 +1,4 @@
-"""Ctrl-C and the end that batch systems announce, as a wish instead of a blow."""
+"""Turn SIGINT and SIGTERM into a flag that the training loop checks."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped from outside and can go on; the message says how."""
+    """A run was stopped by a signal and can be resumed; the message says how."""
 
 
 @contextmanager
-def noted_signals() -> Iterator[threading.Event]:
-    """A block in which the first signal to stop is noted and only the second obeyed.
+def delayed_signals() -> Iterator[threading.Event]:
+    """Set the event at the first signal inside this context; a second one acts at once.
 
-    Signals that the process ignores stay ignored. Python hands signals to the main
-    thread alone, so in other threads nothing changes.
+    Signals that the process ignores stay ignored. Python delivers signals to the main
+    thread only, so in other threads nothing changes.
     """
-    noted = threading.Event()
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    mine = {n: f for n, f in before.items() if f not in (None, signal.SIG_IGN)}
+    event = threading.Event()
+    previous = {number: signal.getsignal(number) for number in SIGNALS}
+    handlers = {n: f for n, f in previous.items() if f not in (None, signal.SIG_IGN)}
 
-    def put_back() -> None:
-        for number, handler in mine.items():
+    def restore_handlers() -> None:
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
-    def note(number: int, frame: Any) -> None:
-        noted.set()
-        put_back()
+    def set_event(number: int, frame: Any) -> None:
+        event.set()
+        restore_handlers()
 
     if threading.current_thread() is not threading.main_thread():
-        yield noted
+        yield event
         return
-    for number in mine:
-        signal.signal(number, note)
+    for number in handlers:
+        signal.signal(number, set_event)
     try:
-        yield noted
+        yield event
     finally:
-        put_back()
+        restore_handlers()

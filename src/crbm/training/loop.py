@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from sklearn.exceptions import ConvergenceWarning
@@ -14,17 +15,19 @@ from torch.optim import Optimizer
 
 from crbm import checks
 from crbm.models import EnergyModel
-from crbm.objectives import Objective
-from crbm.training.batches import Data, InMemory, Streamed, source
-from crbm.training.checkpoint import Checkpoint, kept
-from crbm.training.descent import OptimizerFactory
-from crbm.training.distributed import ALONE, Ranks, counted
-from crbm.training.early_stopping import PredictionError
+from crbm.objectives import Objective, start
+from crbm.training.batches import Data, source
+from crbm.training.checkpoint import Checkpoint
+from crbm.training.distributed import ALONE, Ranks
+from crbm.training.early_stopping import EarlyStopping
 from crbm.training.history import Epoch, History
-from crbm.training.hooks import Hook, told
-from crbm.training.progress import shown
+from crbm.training.hooks import Callback, Hook
+from crbm.training.progress import Progress
+from crbm.training.randomness import Randomness
 from crbm.training.run import Run
+from crbm.training.step import Augment, Step
 from crbm.training.threads import suited_threads
+from crbm.training.update import OptimizerFactory
 from crbm.types import Batch
 
 DIVERGED = (
@@ -48,25 +51,26 @@ def fit(
     learning_rate: float = 2**-2,
     generator: Generator | None = None,
     validation: Batch | Callable[[EnergyModel], float] | None = None,
-    augment: Callable[[Batch, Generator | None], Batch] | None = None,
+    augment: Augment | None = None,
     optimizer: Optimizer | OptimizerFactory | None = None,
     l2: float = 0.0,
     patience: int | None = None,
     callback: Callable[[int, Epoch], None] | None = None,
+    hooks: Sequence[Hook] = (),
     n_threads: int | None = None,
     checkpoint: Checkpoint | None = None,
     resume: bool = False,
     progress: bool | None = None,
     ranks: Ranks = ALONE,
 ) -> History:
-    """Train a model in place by mini-batches and tell what happened.
+    """Train a model in place by mini-batches; return the history of the run.
 
     Parameters
     ----------
     model
         Any model with a free energy.
     objective
-        The learning rule; it names states, the model differentiates.
+        It names states, the model differentiates.
     data
         The training cases: a `Batch`, or, where they do not fit in memory, a Dataset
         or DataLoader of torch.utils.data with items (u, v) or `Batch`.
@@ -87,21 +91,30 @@ def fit(
     patience
         Epochs without a new lowest validation error before stopping early.
     callback
-        Called after each epoch with its place and record.
+        Called after each epoch with its index and record.
+    hooks
+        What else happens during the run: any of `EarlyStopping`, `Checkpoint`,
+        `Progress`, `TensorBoard`, `CosineSchedule`, or your own `Hook`. `validation`,
+        `patience`, `callback`, `checkpoint`, `resume` and `progress` are short forms.
     n_threads
         Threads to compute with; chosen by the size of an update unless given. The
-        process's own setting is put back afterwards.
+        process's own setting is restored afterwards.
     checkpoint
-        Where and how often to keep the whole state of the run. Ctrl-C then keeps it
-        once more and raises `Interrupted`.
+        Where and how often to store the state of the run. Ctrl-C then stores it once
+        more and raises `Interrupted`.
     resume
-        Go on from the checkpoint, bit for bit, where there is one.
+        Continue from the checkpoint, bit for bit, where there is one.
     progress
         Whether to show how far the run is; only on a terminal unless given.
     ranks
         The processes that train this model together, from `distributed.joined()`: each
-        learns from its part of every batch. The first one starts the others, keeps
-        checkpoints, shows progress and is called back.
+        learns from its shard of every batch. The first one stores checkpoints, shows
+        progress and calls back.
+
+    Notes
+    -----
+    The model is in training mode during updates, in evaluation mode during validation
+    and afterwards.
 
     Examples
     --------
@@ -116,104 +129,100 @@ def fit(
     >>> len(history.epochs)
     3
     """
-    _check(n_epochs, batch_size, learning_rate, l2, patience)
-    if not ranks.first:
-        checkpoint, resume, progress, callback = None, False, False, None
-    if isinstance(validation, Batch):
-        validation = PredictionError(validation)
+    _check(n_epochs, batch_size, learning_rate, l2)
     cases = source(model, data)
-    update = ranks.descent(model, optimizer, learning_rate, l2)
-    generator = ranks.shared(generator)
-    n_cases = getattr(data, "n_cases", None)  # a stream does not tell
-    run = Run(model, objective, update, generator, patience, n_cases)
-    options = {
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "l2": l2,
-        "validation": validation,
-        "augment": augment,
-    }
-    with (
-        suited_threads(model, batch_size, n_threads),
-        kept(run, n_epochs, checkpoint, cases, options, resume=resume) as keeping,
-        shown(run, n_epochs, progress) as showing,
-        ranks.together(run),
-    ):
-        hooks = [*told(callback), *showing, *keeping]
-        one_epoch = partial(
-            run_epoch,
-            run,
-            cases,
-            batch_size=batch_size,
-            augment=augment,
-            hooks=hooks,
-            ranks=ranks,
-        )
-        _epochs(run, n_epochs, one_epoch, ranks.agreed(validation), hooks)
-    return run.finish()
-
-
-def _epochs(
-    run: Run,
-    n_epochs: int,
-    one_epoch: Callable[[], float],
-    validation: Callable[[EnergyModel], float] | None,
-    hooks: Sequence[Hook],
-) -> None:
-    """Epoch after epoch until one of the reasons to stop."""
-    while run.n_epochs < n_epochs and run.history.stopped is None:
-        loss = one_epoch()
-        if not math.isfinite(loss):
-            run.diverge()
-            warnings.warn(DIVERGED.format(place=run.n_epochs), ConvergenceWarning, 3)
-            return
-        run.end_epoch(loss, None if validation is None else validation(run.model))
-        for hook in hooks:
-            hook.after_epoch(run)
+    device = next(model.parameters()).device
+    update = ranks.make_update(model, optimizer, learning_rate, l2)
+    run = Run(
+        model,
+        start(objective),
+        update,
+        Randomness.on(device, ranks.share(generator)),
+        n_epochs_total=n_epochs,
+        n_cases=getattr(data, "n_cases", None),  # unknown for a stream
+        data=cases,
+        hooks=ranks.choose_hooks(
+            [
+                *hooks,
+                *_early_stopping(validation, patience),
+                *_callback(callback),
+                *_checkpoint(checkpoint, resume),
+                Progress(progress),
+            ]
+        ),
+        settings={
+            "batch_size": batch_size,
+            "learning_rate": learning_rate,
+            "l2": l2,
+            "patience": patience,
+            "augment": augment,
+        },
+    )
+    step = ranks.make_step(run, augment)
+    with suited_threads(model, batch_size, n_threads), _hooked(run):
+        while not run.is_over:
+            _run_epoch(run, step, batch_size)
+    return run.history
 
 
 @torch.no_grad()
-def run_epoch(
-    run: Run,
-    data: InMemory | Streamed,
-    *,
-    batch_size: int,
-    augment: Callable[[Batch, Generator | None], Batch] | None = None,
-    hooks: Sequence[Hook] = (),
-    ranks: Ranks = ALONE,
-) -> float:
-    """What remains of a pass over the data; the mean loss of the whole pass."""
-    model, generator = run.model, run.generator
-    for batch in run.remaining(data.batches(batch_size, generator, ranks.part)):
-        noise = ranks.noise(generator, run.n_updates)
-        if augment is not None:
-            batch = augment(batch, noise)
-        batch = batch._replace(v=model.flatten_outputs(batch.v))
-        with torch.set_grad_enabled(not model.closed_form):
-            energy = model.condition(batch.u)
-        contrast = run.objective(energy.detach(), batch, noise)
-        if batch.weight is not None:
-            contrast = contrast.weighted(batch.weight)
-        total = ranks.summed(counted(batch, contrast))
-        run.update(batch.u, contrast, 1 / total.weight, energy)
-        run.count(total.n_cases, total.loss)
-        for hook in hooks:
-            hook.after_update(run)
+def _run_epoch(run: Run, step: Step, batch_size: int) -> None:
+    """What remains of a pass over the data."""
+    run.model.train()
+    assert run.data is not None
+    batches = run.data.batches(batch_size, run.randomness.order, step.shard)
+    for batch in run.remaining(batches):
+        tally = step(batch, run.randomness, run.n_updates)
+        run.count(tally.n_cases, tally.loss)
     if not run.n_seen:
         raise ValueError(NO_CASES)
-    return run.gap
+    loss = run.mean_loss
+    if math.isfinite(loss):
+        run.end_epoch(loss)
+    else:
+        run.diverge()
+        warnings.warn(DIVERGED.format(place=run.n_epochs), ConvergenceWarning, 3)
 
 
-def _check(
-    n_epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    l2: float,
-    patience: int | None,
-) -> None:
+@contextmanager
+def _hooked(run: Run) -> Iterator[None]:
+    """Start the hooks, finish them after the run, and close them in any case."""
+    try:
+        for hook in reversed(run.hooks):
+            hook.start(run)
+        yield
+        for hook in run.hooks:
+            hook.finish(run)
+    finally:
+        run.model.eval()
+        for hook in run.hooks:
+            hook.close()
+
+
+def _early_stopping(
+    validation: Batch | Callable[[EnergyModel], float] | None, patience: int | None
+) -> list[Hook]:
+    if patience is not None:
+        checks.whole_number("patience", patience, at_least=1)
+    return [] if validation is None else [EarlyStopping(validation, patience)]
+
+
+def _callback(callback: Callable[[int, Epoch], None] | None) -> list[Hook]:
+    if callback is None:
+        return []
+    return [callback] if isinstance(callback, Hook) else [Callback(callback)]
+
+
+def _checkpoint(checkpoint: Checkpoint | None, resume: bool) -> list[Hook]:
+    if checkpoint is None:
+        if resume:
+            raise ValueError("`resume` needs a `checkpoint` to continue from.")
+        return []
+    return [replace(checkpoint, resume=True) if resume else checkpoint]
+
+
+def _check(n_epochs: int, batch_size: int, learning_rate: float, l2: float) -> None:
     checks.whole_number("n_epochs", n_epochs, at_least=0)
     checks.whole_number("batch_size", batch_size, at_least=1)
     checks.positive("learning_rate", learning_rate)
     checks.not_negative("l2", l2)
-    if patience is not None:
-        checks.whole_number("patience", patience, at_least=1)

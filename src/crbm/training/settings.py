@@ -1,4 +1,4 @@
-"""What a resumed run must share with the one it goes on from."""
+"""What a resumed run must share with the run it continues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from crbm.objectives import Objective
-from crbm.training.batches import InMemory, Streamed
+from crbm.training.batches import InMemory
 from crbm.training.early_stopping import PredictionError
 from crbm.training.run import Run
 from crbm.types import Cases
@@ -19,26 +19,35 @@ from crbm.types import Cases
 N_PROBES = 64
 
 
-def settings(
-    run: Run, data: InMemory | Streamed, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """All that decides the course of a run but its length, as plain data."""
+def describe(run: Run) -> dict[str, Any]:
+    """All that decides the course of a run except its length, as plain data."""
     weights = run.model.state_dict()
     groups = run.update.state().get("param_groups", [])
+    seed = run.randomness.order
     described = {
         "model": type(run.model).__name__,
         "weights": {name: [str(w.dtype), *w.shape] for name, w in weights.items()},
-        "objective": _rule(run.objective),
+        "objective": _describe_objective(run.objective),
         "optimizer": [{k: v for k, v in g.items() if k != "params"} for g in groups],
-        "patience": run.best.patience,
-        "seed": None if run.generator is None else run.generator.initial_seed(),
-        "data": _digest(data.cases) if isinstance(data, InMemory) else "a stream",
-        **options,
+        "patience": None,
+        "validation": None,
+        "seed": None if seed is None else seed.initial_seed(),
+        "data": _digest(run.data.cases)
+        if isinstance(run.data, InMemory)
+        else "a stream",
+        **run.settings,
     }
-    return json.loads(json.dumps(described, default=_named))
+    for hook in run.hooks:
+        described |= hook.describe()
+    return as_plain(described)
 
 
-def differences(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def as_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from a JSON file."""
+    return json.loads(json.dumps(dict(settings), default=_name))
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Each setting that changed, with its two values.
 
     Examples
@@ -46,16 +55,17 @@ def differences(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     >>> differences({"l2": 0.0, "seed": 1}, {"l2": 0.5, "seed": 1})
     ['`l2` was 0.0 and is 0.5']
     """
-    names = [name for name in {**kept, **now} if kept.get(name) != now.get(name)]
-    return [f"`{name}` was {kept.get(name)} and is {now.get(name)}" for name in names]
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return [f"`{name}` was {before.get(name)} and is {now.get(name)}" for name in names]
 
 
-def _rule(objective: Objective) -> str:
-    """A learning rule with its own settings, where it tells them."""
-    return repr(objective) if is_dataclass(objective) else _named(objective)
+def _describe_objective(objective: Objective) -> str:
+    """An objective with its parameters, where they can be read."""
+    objective = getattr(objective, "origin", objective)
+    return repr(objective) if is_dataclass(objective) else _name(objective)
 
 
-def _named(thing: Any) -> str:
+def _name(thing: Any) -> str:
     """A name that is the same in every process."""
     if isinstance(thing, PredictionError) and thing.measure != "error":
         return f"PredictionError by {thing.measure}"

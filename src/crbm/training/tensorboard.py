@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from crbm.training.history import Epoch
+from crbm.training.hooks import Hook
+from crbm.training.run import Run
 
 MISSING = "TensorBoard logs need tensorboard. Install it with `crbm[tensorboard]`."
 
 
-class TensorBoard:
-    """A callback for `fit` that logs each epoch's loss, validation error and time.
+class TensorBoard(Hook):
+    """Logs each epoch's loss, validation error and time.
 
-    A resumed run goes on in the same folder; what was logged after the checkpoint it
-    goes on from is replaced.
+    A resumed run continues in the same folder; what was logged after its checkpoint is
+    replaced.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ class TensorBoard:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self._writer: Any = None
-        _writer_class()  # missing packages are told before the training, not after
+        _writer_class()  # a missing package raises before the training
 
     def __call__(self, place: int, epoch: Epoch) -> None:
         if self._writer is None:
@@ -34,6 +36,9 @@ class TensorBoard:
             if value is not None:
                 self._writer.add_scalar(name, value, place)
         self._writer.flush()
+
+    def after_epoch(self, run: Run) -> None:
+        self(run.n_epochs - 1, run.history.epochs[-1])
 
     def close(self) -> None:
         """Close the event file; the next epoch starts another."""

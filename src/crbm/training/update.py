@@ -18,7 +18,7 @@ UNSUITED = (torch.optim.LBFGS, torch.optim.SparseAdam)
 
 
 @runtime_checkable
-class Descent(Protocol):
+class Update(Protocol):
     """One update of the weights."""
 
     def __call__(
@@ -31,23 +31,28 @@ class Descent(Protocol):
         """Move the weights against `share` times the gradient of the contrast."""
         ...
 
+    def scale_rate(self, factor: float) -> None:
+        """Use `factor` times the initial learning rate from now on."""
+        ...
+
     def state(self) -> dict[str, Any]:
-        """What must be kept to go on later."""
+        """What a checkpoint must keep."""
         ...
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a kept state."""
+        """Continue from a stored state."""
         ...
 
 
-class PlainDescent:
+class PlainUpdate:
     """SGD without momentum, as in the paper: products go straight into the weights.
 
     Skipping the gradient's own memory saves a pass over all weights per update.
     """
 
     def __init__(self, model: EnergyModel, learning_rate: float, l2: float) -> None:
-        self.model, self.learning_rate, self.l2 = model, learning_rate, l2
+        self.model, self.l2 = model, l2
+        self.initial_rate = self.learning_rate = learning_rate
         self.into = {name: p.detach() for name, p in model.named_parameters()}
 
     def __call__(
@@ -57,12 +62,26 @@ class PlainDescent:
         share: float,
         energy: Energy | None = None,
     ) -> None:
+        scale = -self.learning_rate * share
+        if self.l2 and not self.model.closed_form:
+            # autograd needs the weights unchanged until it has run
+            step = {name: torch.zeros_like(w) for name, w in self.into.items()}
+            self.model.add_gradient(u, contrast, into=step, scale=scale, energy=energy)
+            self._decay()
+            for name, weight in self.into.items():
+                weight.add_(step[name])
+            return
+        self._decay()
+        self.model.add_gradient(u, contrast, into=self.into, scale=scale, energy=energy)
+
+    def _decay(self) -> None:
         if self.l2:
             for name, weight in self.into.items():
                 if _decays(name):
                     weight.mul_(1 - self.learning_rate * self.l2)
-        scale = -self.learning_rate * share
-        self.model.add_gradient(u, contrast, into=self.into, scale=scale, energy=energy)
+
+    def scale_rate(self, factor: float) -> None:
+        self.learning_rate = factor * self.initial_rate
 
     def state(self) -> dict[str, Any]:
         return {}
@@ -71,11 +90,12 @@ class PlainDescent:
         pass
 
 
-class TorchDescent:
+class TorchUpdate:
     """Gradients handed to an optimiser of torch.optim."""
 
     def __init__(self, model: EnergyModel, optimizer: Optimizer, l2: float) -> None:
         self.model, self.optimizer, self.l2 = model, optimizer, l2
+        self.initial_rates = [group["lr"] for group in optimizer.param_groups]
         for parameter in model.parameters():
             parameter.grad = torch.zeros_like(parameter)
 
@@ -97,6 +117,11 @@ class TorchDescent:
         self.model.add_gradient(u, contrast, into=into, scale=share, energy=energy)
         self.optimizer.step()
 
+    def scale_rate(self, factor: float) -> None:
+        groups = zip(self.optimizer.param_groups, self.initial_rates, strict=True)
+        for group, rate in groups:
+            group["lr"] = factor * rate
+
     def state(self) -> dict[str, Any]:
         return self.optimizer.state_dict()
 
@@ -104,15 +129,15 @@ class TorchDescent:
         self.optimizer.load_state_dict(state)
 
 
-def descent(
+def make_update(
     model: EnergyModel,
     optimizer: Optimizer | OptimizerFactory | None,
     learning_rate: float,
     l2: float,
-) -> PlainDescent | TorchDescent:
-    """The descent that an optimiser, a class of them or None stands for."""
+) -> PlainUpdate | TorchUpdate:
+    """The update by an optimiser, by a class of optimisers, or by plain SGD."""
     if optimizer is None:
-        return PlainDescent(model, learning_rate, l2)
+        return PlainUpdate(model, learning_rate, l2)
     if not isinstance(optimizer, Optimizer):
         optimizer = optimizer(model.parameters(), lr=learning_rate)
     if isinstance(optimizer, UNSUITED):
@@ -120,7 +145,7 @@ def descent(
             f"{type(optimizer).__name__} cannot take steps along given, dense "
             "gradients. Use another optimiser, e.g. torch.optim.Adam."
         )
-    return TorchDescent(model, optimizer, l2)
+    return TorchUpdate(model, optimizer, l2)
 
 
 def _decays(name: str) -> bool:
