@@ -1,7 +1,7 @@
-"""A search over settings on a Dask cluster: scikit-learn's own, sent there by joblib.
+"""Search parameters on a Dask cluster with scikit-learn's GridSearchCV and joblib.
 
-A cluster of two processes on this machine stands for a real one, whose scheduler's
-address `Client` takes as well. Needs the package `distributed`.
+This script starts a cluster of two processes on this machine. For a real one pass the
+address of its scheduler to `Client`. Needs the package `distributed`.
 """
 
 import joblib
@@ -11,14 +11,14 @@ from sklearn.model_selection import GridSearchCV
 
 import crbm
 
-SETTINGS = {"n_hidden": [4, 16], "learning_rate": [2**-6, 2**-4]}
+GRID = {"n_hidden": [4, 16], "learning_rate": [2**-6, 2**-4]}
 
 
 def main(client):
-    """The best settings for predicting whole label sets."""
+    """The best parameters for predicting whole label sets."""
     X, Y = make_multilabel_classification(200, random_state=0)
     search = GridSearchCV(
-        crbm.HashCRBMClassifier(n_epochs=5, random_state=0), SETTINGS, cv=3
+        crbm.HashCRBMClassifier(n_epochs=5, random_state=0), GRID, cv=3
     )
     with joblib.parallel_config(backend="dask"):
         search.fit(X, Y)

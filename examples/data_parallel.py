@@ -1,9 +1,9 @@
-"""One model trained by several processes or machines, started by torchrun:
+"""Train one model on several processes or machines, started by torchrun:
 
     torchrun --nproc-per-node=2 --max-restarts=3 data_parallel.py run.safetensors
 
-Each rank learns from its part of every batch. Should one die, torchrun starts all of
-them again and they go on from the checkpoint. Without torchrun it is one process.
+Each rank learns from its part of every batch. If one dies, torchrun restarts all of
+them and they resume from the checkpoint. Without torchrun it is one process.
 """
 
 import sys
@@ -17,7 +17,7 @@ from crbm.training import distributed
 
 
 def main(checkpoint, n_epochs=20):
-    """The error on new cases of a model that learned to copy its input."""
+    """The error on new cases of a model that learns to copy its input."""
     generator = torch.Generator().manual_seed(0)
     u = (torch.rand(600, 16, generator=generator) < 0.5).float()
     data = TensorDataset(u[:500], u[:500])  # any Dataset: rows are read when needed

@@ -1,4 +1,4 @@
-"""A model of your own: write its free energy, and everything else works."""
+"""Your own model: define its free energy, and train it by two objectives."""
 
 import torch
 
@@ -23,15 +23,15 @@ class ThirdOrder(crbm.EnergyModel):
 
 
 def main(n_epochs=200):
-    """The error of each rule: two bits of input, the third output is their product."""
+    """The error of each objective: output 3 is the product of the two inputs."""
     u = torch.cartesian_prod(torch.tensor([-1.0, 1.0]), torch.tensor([-1.0, 1.0]))
     v = torch.cat([u, u.prod(-1, keepdim=True)], 1).clamp(min=0)
     data, errors = Batch(u, v, exact.all_states(3)), {}
-    for rule in (objectives.Perceptron(), objectives.CandidateLikelihood()):
+    for objective in (objectives.Perceptron(), objectives.CandidateLikelihood()):
         model, seed = ThirdOrder(2, 3), torch.Generator().manual_seed(0)
-        training.fit(model, rule, data, n_epochs=n_epochs, batch_size=4, generator=seed)
+        training.fit(model, objective, data, n_epochs=n_epochs, generator=seed)
         found = search.gibbs(model.condition(u), n_steps=50, generator=seed)
-        errors[type(rule).__name__] = (found.v != v).float().mean().item()
+        errors[type(objective).__name__] = (found.v != v).float().mean().item()
     return errors
 
 

@@ -1,8 +1,8 @@
-"""What each setting does to the error: one is changed at a time, on three seeds.
+"""The effect of each parameter on the error: change one at a time, on three seeds.
 
     python examples/tuning_effects.py results/tuning-effects.json
 
-Labels: yeast; seed k takes the k-th of ten folds, trained on its 80 % and tested on the
+Labels: yeast; seed k uses the k-th of ten folds, trains on its 80 % and tests on the
 other 20 %. Digits: mnist-5k with an 8 x 8 patch set to 0; seed k draws 1,000 digits to
 train on and 500 others to test on. Every fit runs on one thread.
 """
@@ -19,7 +19,7 @@ import crbm
 SEEDS = (0, 1, 2)
 LABELS = {"n_epochs": 10, "n_hidden": 64, "preprocessing": "standardise"}
 DIGITS = {"n_epochs": 10, "n_hidden": 128, "learning_rate": 2**-2}
-# The first change of each is none: what the others are compared with.
+# The first entry changes nothing; the others are compared with it.
 CHANGES = {
     "labels": (
         {},
@@ -134,35 +134,35 @@ def table(rows, problem):
         effect = errors[:, 0] - base[:, 0]
         shown = f"{effect.mean():+.2f} ({', '.join(f'{e:+.2f}' for e in effect)})"
         means = [f"{mean:.2f}" for mean in errors.mean(0)]
-        seconds = [row["cpu_seconds"] for row in rows if shown_change(row) == name]
+        seconds = [row["cpu_seconds"] for row in rows if change_name(row) == name]
         cost = f"{np.mean(seconds):.1f}"
         lines.append([name, *means, shown if effect.any() else "", cost])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def errors_by_change(rows):
-    """One row of errors per seed, by what was changed."""
+    """One row of errors per seed, for each change."""
     found = {}
     for row in rows:
-        found.setdefault(shown_change(row), []).append([*row["metrics"].values()])
+        found.setdefault(change_name(row), []).append([*row["metrics"].values()])
     return {name: np.array(errors) for name, errors in found.items()}
 
 
-def shown_change(row):
-    """The change as the call of a classifier has it."""
-    shown = [f"`{name}={written(value)}`" for name, value in row["change"].items()]
+def change_name(row):
+    """The change as arguments of a classifier."""
+    shown = [f"`{name}={as_code(value)}`" for name, value in row["change"].items()]
     return ", ".join(shown) or "as above"
 
 
-def written(value):
-    """A value as one writes it: learning rates are powers of 2."""
+def as_code(value):
+    """A value as code, with learning rates as powers of 2."""
     if isinstance(value, float) and np.log2(value).is_integer() and value < 1:
         return f"2**{np.log2(value):.0f}"
     return repr(value)
 
 
 def main(path):
-    """Measure everything, keep the rows, print the tables."""
+    """Measure everything, write the rows, print the tables."""
     torch.set_num_threads(1)
     rows = []
     for problem in CHANGES:
