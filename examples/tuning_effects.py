@@ -87,8 +87,8 @@ def fresh_patches(batch, generator):
 def label_errors(change, seed):
     """Wrong labels, whole sets right and mean F1 of HashCRBM, in percent."""
     train, (X, Y) = genes(seed)
-    settings = {**LABELS, "random_state": seed, "n_threads": 1, **change}
-    labels = crbm.HashCRBMClassifier(**settings).fit(*train).predict(X)
+    parameters = {**LABELS, "random_state": seed, "n_threads": 1, **change}
+    labels = crbm.HashCRBMClassifier(**parameters).fit(*train).predict(X)
     return {
         "wrong": 100 * crbm.metrics.hamming_error(Y, labels),
         "sets right": 100 * crbm.metrics.subset_accuracy(Y, labels),
@@ -99,9 +99,9 @@ def label_errors(change, seed):
 def digit_errors(change, seed):
     """Wrong pixels of CD-PercLoss, of all and of those under the patch, in percent."""
     train, (X, Y) = digits(seed)
-    settings = {**DIGITS, "inference": "search", "n_threads": 1, **change}
-    augment = fresh_patches if settings.pop("fresh_patches", True) else None
-    classifier = crbm.CRBMClassifier(random_state=seed, **settings)
+    parameters = {**DIGITS, "inference": "search", "n_threads": 1, **change}
+    augment = fresh_patches if parameters.pop("fresh_patches", True) else None
+    classifier = crbm.CRBMClassifier(random_state=seed, **parameters)
     restored = classifier.fit(*train, augment=augment).predict(X)
     return {
         "all": 100 * crbm.metrics.all_error(Y, restored),
@@ -127,7 +127,7 @@ def table(rows, problem):
     """Means over the seeds, and mean and spread of each change's effect."""
     rows = [row for row in rows if row["problem"] == problem]
     names = list(rows[0]["metrics"])
-    head = ["setting", *names, f"effect on {names[0]}", "CPU s"]
+    head = ["parameter", *names, f"effect on {names[0]}", "CPU s"]
     lines = [head, ["---"] * len(head)]
     base = errors_by_change(rows)["as above"]
     for name, errors in errors_by_change(rows).items():

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 import crbm
+from test_layering import LAYERS
 
 ROOT = Path(__file__).parent.parent
 CONFIGURATION = (
@@ -54,3 +55,11 @@ def test_contributing_links_every_guide():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     pages = {path.name for path in (ROOT / "docs" / "developer").glob("*.md")}
     assert set(re.findall(r"docs/developer/(\w+\.md)", text)) == pages
+
+
+def test_design_page_has_the_layers():
+    page = (ROOT / "docs" / "developer" / "design.md").read_text()
+    block = re.search(r"^## Layers.*?^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    rows = [re.split(r"\s{2,}", line)[0] for line in block[1].splitlines()]
+    shown = [tuple(re.split(r", | \| ", row)) for row in rows]
+    assert shown == [row for row in LAYERS if row != ("__main__",)]

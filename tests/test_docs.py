@@ -1,6 +1,6 @@
-"""The documentation: its code runs, its commands exist, its tables were measured.
+"""The documentation: its code runs, its commands exist, its tables are measured.
 
-The command line's own page is run whole, commands and code, by `cli/test_docs.py`.
+`cli/test_docs.py` runs the page of the command line, commands and code.
 """
 
 import importlib.util
@@ -43,8 +43,8 @@ def name_of(page):
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """A folder for what the blocks write, and registries as they were before."""
+def temporary_folder(tmp_path, monkeypatch):
+    """Run in a temporary folder, and restore the registries afterwards."""
     monkeypatch.chdir(tmp_path)
     for registry in (INFERENCES, OBJECTIVES):
         for name in ("sampled", "pseudo_likelihood"):
@@ -53,7 +53,7 @@ def elsewhere(tmp_path, monkeypatch):
     pyplot.close("all")
 
 
-@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.usefixtures("temporary_folder")
 @pytest.mark.parametrize("page", RUNNING, ids=name_of)
 def test_python_blocks_run(page, capsys):
     names = {"__name__": "__main__"}
@@ -65,7 +65,7 @@ def test_python_blocks_run(page, capsys):
 
 
 def commands(text):
-    """Every call of `crbm` in blocks for the shell and in the midst of sentences."""
+    """Every call of `crbm` in shell blocks and in sentences."""
     shell = "\n".join(blocks(text, "", "bash", "console")).replace("\\\n", " ")
     lines = re.findall(r"^(?:\$ )?(crbm .*)$", shell, flags=re.MULTILINE)
     return lines + re.findall(r"`(crbm\s[^`]+)`", FENCED.sub("", text))
@@ -95,7 +95,7 @@ def test_commands_exist(page, line):
     assert unknown_words(line) == []
 
 
-def test_commands_are_found_and_wrong_ones_refused():
+def test_unknown_commands_and_options_are_detected():
     text = "```\n$ crbm train x \\\n  --no-such 1\n```\nand `crbm data lost` too"
     assert [unknown_words(line) for line in commands(text)] == [["--no-such"], ["lost"]]
     assert len(CALLS) > 20
@@ -114,7 +114,7 @@ def tuning():
 MEASURED = json.loads((ROOT / "results" / "tuning-effects.json").read_text())
 
 
-def test_tuning_tables_are_those_measured(tuning):
+def test_tuning_tables_have_the_measured_numbers(tuning):
     page = (ROOT / "docs" / "tuning.md").read_text()
     for problem, changes in tuning.CHANGES.items():
         assert tuning.table(MEASURED, problem) in page
@@ -125,12 +125,12 @@ def test_tuning_tables_are_those_measured(tuning):
 def test_tuning_effects_can_be_measured_again(tuning):
     first = MEASURED[0]
     again = tuning.label_errors(first["change"], first["seed"])
-    # other processors round differently, which moves a label here and there
+    # other processors round differently, which changes a few labels
     assert again == pytest.approx(first["metrics"], abs=1)
     assert 0 < tuning.digit_errors({"n_epochs": 1}, 0)["all"] < 50
 
 
-def test_the_headline_is_that_of_the_rows():
+def test_the_table_of_the_readme_is_rendered_from_the_rows():
     shown = headline.rendered(ROOT / "results")
     assert shown in (ROOT / "README.md").read_text()
 
@@ -165,4 +165,4 @@ def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path):
         loaded = re.findall(r"<(?:script|img|iframe|link)\b[^>]*>", html)
         assert [tag for tag in loaded if "//" in tag] == []
     words = " ".join(re.sub(r"<[^>]*>", " ", pages["api"]).split())
-    assert "batch_size ( int , default: 32 )" in words  # told with n_epochs
+    assert "batch_size ( int , default: 32 )" in words  # documented with n_epochs
