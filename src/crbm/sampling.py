@@ -58,7 +58,7 @@ class Stream:
     lanes: kernels.Lanes | None = None
 
     def __init__(self, generator: Generator | None) -> None:
-        if kernels.compiled():
+        if kernels.available():
             seeds = _words(kernels.Lanes.N_SEEDS, generator)
             self.lanes = kernels.Lanes(seeds.numpy())
             self.words = self.lanes.words
@@ -98,8 +98,8 @@ def from_logits_(
 ) -> Float[Tensor, "*shape"]:
     """`from_logits` in the memory of the log-odds, which are lost."""
     logits = logits.detach()
-    if _sixteen_bits(logits) and kernels.serve(logits):
-        return _below_(logits, generator, logits=True)
+    if _sixteen_bits(logits) and kernels.supports(logits):
+        return _bernoulli_(logits, generator, logits=True)
     return _consume(logits.sigmoid_(), generator)
 
 
@@ -159,19 +159,19 @@ def _consume(p: Tensor, source: Source) -> Tensor:
         uniform = torch.empty_like(p).uniform_(generator=source)
         return torch.lt(uniform, p, out=p)
     if _sixteen_bits(p):
-        if kernels.serve(p):
-            return _below_(p, source)
+        if kernels.supports(p):
+            return _bernoulli_(p, source)
         thresholds = torch.add(_BELOW_INT16, p, alpha=2.0**16, out=p)
         return torch.lt(_bits(p, torch.int16, source), thresholds, out=p)
     thresholds = p.double().mul_(2.0**32).sub_(2.0**31)
     return torch.lt(_bits(p, torch.int32, source), thresholds, out=p)
 
 
-def _below_(x: Tensor, source: Source, *, logits: bool = False) -> Tensor:
+def _bernoulli_(x: Tensor, source: Source, *, logits: bool = False) -> Tensor:
     """Samples in the memory of x, which the loops serve."""
     if isinstance(source, Stream) and source.lanes is not None:
-        return source.lanes.below_(x, logits=logits)
-    return kernels.below_(x, _bits(x, torch.int16, source), logits=logits)
+        return source.lanes.bernoulli_(x, logits=logits)
+    return kernels.bernoulli_(x, _bits(x, torch.int16, source), logits=logits)
 
 
 def _sixteen_bits(p: Tensor) -> bool:

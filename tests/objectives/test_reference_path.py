@@ -19,8 +19,8 @@ RATE = 0.5
 # (cases, inputs, outputs, hidden units): bits of the generator itself, and of a stream
 FEW, MANY, WIDE = (6, 3, 7, 5), (64, 9, 258, 31), (128, 80, 160, 70)
 # how many generators a stream has, for each size, with the loops and without
-WAYS = {"few": (FEW, 0, nullcontext), "torch": (MANY, 1, kernels.left_to_torch)}
-if kernels.compiled():
+WAYS = {"few": (FEW, 0, nullcontext), "torch": (MANY, 1, kernels.disabled)}
+if kernels.available():
     WAYS["loops"] = (MANY, 64, nullcontext)
     WAYS["zeros skipped"] = (WIDE, 64, nullcontext)
 

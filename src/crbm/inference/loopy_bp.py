@@ -16,7 +16,7 @@ from crbm.energies import (
     is_bipartite,
     is_pairwise,
 )
-from crbm.kernels import rounds
+from crbm.kernels import beliefs as kernels
 from crbm.types import Marginals, Moments
 from crbm.units import BERNOULLI
 
@@ -137,8 +137,8 @@ class _PairwiseState(NamedTuple):
 def _pairwise(energy: PairwiseEnergy, n_steps: int, damping: float) -> _PairwiseState:
     couplings = Couplings.of(energy.weight)
     field = energy.clamp_logits(energy.independent_field())
-    if rounds.serve([field], couplings):
-        return _PairwiseState(*rounds.pairwise(field, couplings, n_steps, damping))
+    if kernels.supports([field], couplings):
+        return _PairwiseState(*kernels.pairwise(field, couplings, n_steps, damping))
     told = field.new_zeros(*field.shape, energy.n_visible)
     total, delta = field, field.new_zeros(field.shape[:-1])
     for _ in range(n_steps):
@@ -153,8 +153,8 @@ def _bipartite(energy: BipartiteEnergy, n_steps: int, damping: float) -> Margina
     field = energy.clamp_logits(energy.independent_field())
     hidden_field = energy.hidden_bias.expand(*field.shape[:-1], energy.n_hidden)
     fields = field, hidden_field
-    if rounds.serve(fields, couplings):
-        total, delta = rounds.bipartite(*fields, couplings, n_steps, damping)
+    if kernels.supports(fields, couplings):
+        total, delta = kernels.bipartite(*fields, couplings, n_steps, damping)
         return Marginals(total.sigmoid(), delta)
     to_hidden = field.new_zeros(*field.shape, energy.n_hidden)
     to_visible = torch.zeros_like(to_hidden)

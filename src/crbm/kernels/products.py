@@ -1,28 +1,26 @@
-"""Products of matrices, by the loops of `rows` where one of them is mostly zeros.
+"""Matrix products that skip zeros where one factor is mostly zeros.
 
-A pixel or a word that is absent adds nothing, and most of them are: of a binary digit
-an eighth is ink. Which way a product is made depends on the numbers alone, so a run
-repeats bit for bit; the two ways differ by rounding. The loops do not look whether
-shapes fit: what does not is left to torch, which tells.
+Absent pixels and words contribute nothing to a product, and most of them are absent: an
+eighth of a binary digit's pixels are ink. The choice between the compiled kernel and
+torch depends only on the numbers and the number of threads, so a run repeats bit for
+bit. The two differ by rounding. The compiled kernels do not check shapes: mismatched
+shapes fall through to torch, which raises.
 """
 
 from __future__ import annotations
-
-from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm import kernels
+from crbm.kernels.dispatch import compiled, supports
 
-# The share of numbers that are not zero up to which a loop is faster than one thread of
-# torch; a product on several threads takes less time.
-FEW = 1 / 3
-N_ROWS_SEEN = 8  # of those that are counted to find out
-WORTH_COUNTING = 2**20  # multiplications
+# Up to this share of nonzero elements the compiled kernel is faster than torch on one
+# thread. With n threads torch is n times as fast, and the limit n times as low.
+MAX_NONZERO = 1 / 3
+N_ROWS_COUNTED = 8  # rows whose elements are counted to estimate that share
+MIN_MULTIPLICATIONS = 2**20  # below this counting costs more than it saves
 
 
 def affine(
@@ -30,7 +28,7 @@ def affine(
     weight: Float[Tensor, "inner outer"],
     bias: Float[Tensor, "*rows outer"],
 ) -> Float[Tensor, "rows outer"]:
-    """X W + b, for tensors of any kind.
+    """X W + b, for any tensors.
 
     Examples
     --------
@@ -42,7 +40,7 @@ def affine(
         return torch.addmm(bias, x, weight)
     total = np.empty((len(x), weight.shape[1]), dtype=np.float32)
     total[:] = bias.detach().numpy()
-    _rows().add_products(x.numpy(), weight.detach().numpy(), np.float32(1), total)
+    compiled().add_products(x.numpy(), weight.detach().numpy(), np.float32(1), total)
     return torch.from_numpy(total)
 
 
@@ -52,7 +50,7 @@ def add_product_(
     y: Float[Tensor, "rows outer"],
     scale: float,
 ) -> None:
-    """Add `scale` times X^T Y to a total, for tensors of any kind.
+    """Add `scale` times X^T Y to `total`, for any tensors.
 
     Examples
     --------
@@ -61,30 +59,38 @@ def add_product_(
     >>> total.T
     tensor([[1., 1., 1.]])
     """
-    fitting = len(x) == len(y) and total.shape == (x.shape[1], y.shape[1])
-    if fitting and _mostly_zeros(x, y, total):
+    shapes_match = len(x) == len(y) and total.shape == (x.shape[1], y.shape[1])
+    if shapes_match and _mostly_zeros(x, y, total):
         arrays = x.numpy().T, y.numpy(), np.float32(scale), total.numpy()
-        _rows().add_products(*arrays)
+        compiled().add_products(*arrays)
     else:
         total.addmm_(x.T, y, alpha=scale)
 
 
+def dots(
+    x: Float[Tensor, "... units"], y: Float[Tensor, "... units"]
+) -> Float[Tensor, ...]:
+    """The inner products along the last dimension, for any tensors that broadcast.
+
+    The compiled kernel does not allocate the elementwise product of x and y, which
+    costs more than the arithmetic.
+    """
+    if x.shape == y.shape and x.ndim == 2 and supports(x) and supports(y):
+        total = np.empty(x.shape[0], dtype=np.float32)
+        compiled().dots(x.numpy(), y.numpy(), total)
+        return torch.from_numpy(total)
+    return x @ y if y.ndim == 1 else (x * y).sum(-1)
+
+
 def _mostly_zeros(x: Tensor, *others: Tensor) -> bool:
-    """Whether few numbers of x are not zero, and the loops can work with the others."""
+    """Whether x is mostly zeros and the compiled kernel supports all tensors."""
     if (
-        x.numel() * others[0].shape[1] < WORTH_COUNTING
-        or not kernels.serve(x)
+        x.numel() * others[0].shape[1] < MIN_MULTIPLICATIONS
+        or not supports(x)
         or not all(o.is_contiguous() and o.dtype == x.dtype for o in others)
         or (torch.is_grad_enabled() and any(other.requires_grad for other in others))
     ):
         return False
-    seen = x[:: max(1, len(x) // N_ROWS_SEEN)]
-    share = _rows().n_others(seen.numpy()) / seen.numel()
-    return share * torch.get_num_threads() < FEW
-
-
-@cache
-def _rows() -> Any:
-    from crbm.kernels import rows
-
-    return rows
+    sample = x[:: max(1, len(x) // N_ROWS_COUNTED)]
+    share = compiled().count_nonzero(sample.numpy()) / sample.numel()
+    return share * torch.get_num_threads() < MAX_NONZERO

@@ -21,7 +21,7 @@ NOT_COMPILED = "Numba is not installed, so both are torch: pip install crbm[fast
 
 def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Processor time on one thread with the loops and without them."""
-    if not kernels.serve(torch.zeros(64, 64)):
+    if not kernels.supports(torch.zeros(64, 64)):
         say(NOT_COMPILED)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -37,7 +37,7 @@ def _row(
     say(f"{name} ...")
 
     def by_torch() -> None:
-        with kernels.left_to_torch():
+        with kernels.disabled():
             work()
 
     found = interleaved(by_torch, work, n_rounds=ROUNDS)

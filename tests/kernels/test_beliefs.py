@@ -8,7 +8,7 @@ from conftest import needs_numba
 from crbm import kernels
 from crbm.energies import BipartiteEnergy, PairwiseEnergy
 from crbm.inference import loopy_bp
-from crbm.kernels import rounds
+from crbm.kernels import beliefs
 
 
 def pairs(n_units, scale, n_cases=33, seed=0):
@@ -33,7 +33,7 @@ def test_messages_are_those_of_torch(n_units, scale, n_cases, damping):
             energy.weight.float(), energy.visible_bias.float()
         ).clamp(known if energy.known is not None else None)
         couplings = loopy_bp.Couplings.of(single.weight)
-        assert rounds.serve([single.start_logits()], couplings)
+        assert beliefs.supports([single.start_logits()], couplings)
         expected = loopy_bp.run(energy, n_steps=7, damping=damping)
         found = loopy_bp.run(single, n_steps=7, damping=damping)
         assert_close(found.v.double(), expected.v, rtol=0, atol=3e-6)
@@ -73,7 +73,7 @@ def test_messages_between_two_sides_are_those_of_torch(
         parts = (exact.weight, exact.visible_bias, exact.hidden_bias)
         single = BipartiteEnergy(*(part.float() for part in parts)).clamp(told)
         couplings = loopy_bp.Couplings.of(single.weight)
-        assert rounds.serve([single.start_logits(), single.hidden_bias], couplings)
+        assert beliefs.supports([single.start_logits(), single.hidden_bias], couplings)
         expected = loopy_bp.run(
             exact.clamp(None if told is None else told.double()),
             n_steps=7,
@@ -91,7 +91,7 @@ def test_one_row_of_biases_serves_all_cases():
         exact.weight.float(), exact.visible_bias.float(), exact.hidden_bias[0].float()
     )
     found = loopy_bp.run(single, n_steps=5)
-    with kernels.left_to_torch():
+    with kernels.disabled():
         expected = loopy_bp.run(single, n_steps=5)
     assert_close(found.v, expected.v, rtol=0, atol=3e-6)
 
@@ -102,14 +102,14 @@ def test_messages_of_all_sizes_keep_their_digits():
     for w in torch.cat([sizes, -sizes]).tolist():
         weight = torch.tensor([[0, w], [w, 0]])
         field = torch.linspace(-20, 20, 1001)[:, None].expand(-1, 2)
-        _, told, _ = rounds.pairwise(
+        _, messages, _ = beliefs.pairwise(
             field, loopy_bp.Couplings.of(weight), n_steps=1, damping=0.0
         )
         c = field[:, 0].double()
         zero = torch.zeros_like(c)
         on, off = (torch.logaddexp(x, zero) for x in (c + weight[0, 1].double(), c))
         expected = on - off
-        assert_close(told[:, 0, 1].double(), expected, rtol=0, atol=3e-7 * abs(w))
+        assert_close(messages[:, 0, 1].double(), expected, rtol=0, atol=3e-7 * abs(w))
 
 
 @needs_numba
@@ -117,8 +117,8 @@ def test_messages_of_what_needs_a_gradient_are_left_to_torch():
     energy = pairs(8, 1.0)
     weight = energy.weight.float().requires_grad_()
     field = energy.visible_bias.float()
-    assert rounds.serve([field], loopy_bp.Couplings.of(weight.detach()))
-    assert not rounds.serve([field], loopy_bp.Couplings.of(weight))
+    assert beliefs.supports([field], loopy_bp.Couplings.of(weight.detach()))
+    assert not beliefs.supports([field], loopy_bp.Couplings.of(weight))
     loopy_bp.run(PairwiseEnergy(weight, field)).v.sum().backward()
     assert weight.grad.abs().sum() > 0
     energy = sides(8, 9, 1.0)
@@ -149,7 +149,7 @@ def test_messages_between_two_sides_do_not_hide_it_either(part):
 
 
 def assert_same_not_numbers(broken):
-    with kernels.left_to_torch():
+    with kernels.disabled():
         expected = loopy_bp.run(broken, n_steps=9)
     assert expected.v.isnan().any()
     for ours, theirs in zip(loopy_bp.run(broken, n_steps=9), expected, strict=True):

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 import crbm
 from conftest import needs_numba
 from crbm import kernels, objectives, sampling, training
-from crbm.kernels import RowLogits
+from crbm.kernels import RowLogits, units
 from crbm.types import Batch, Candidates
 
 EDGES = [0.0, -0.0, 1e-30, 17.0, -17.0, 88.0, -88.0, 200.0, -200.0]
@@ -34,7 +34,10 @@ def test_of_all_16_bits_the_right_share_lies_below(value):
     x = torch.full((2**16,), value)
     exact = float(torch.tensor(value, dtype=torch.float64).sigmoid())
     p = torch.full((2**16,), exact)
-    for samples in (kernels.below_(x, bits, logits=True), kernels.below_(p, bits)):
+    for samples in (
+        kernels.bernoulli_(x, bits, logits=True),
+        kernels.bernoulli_(p, bits),
+    ):
         share = float(samples.double().mean())
         assert abs(share - exact) <= 2**-17 + 1e-7  # rounded, as documented
         if abs(value) > 88:
@@ -66,15 +69,15 @@ def test_lanes_draw_by_their_words_in_order(n_units, of_logits):
     for _ in range(2):  # a draw leaves the generators where its words do
         words = by_words.words(-(-n_units // 4)).view(np.int16)[:n_units]
         bits = torch.from_numpy(words)
-        expected = kernels.below_(x.clone(), bits, logits=of_logits)
-        assert torch.equal(at_once.below_(x.clone(), logits=of_logits), expected)
+        expected = kernels.bernoulli_(x.clone(), bits, logits=of_logits)
+        assert torch.equal(at_once.bernoulli_(x.clone(), logits=of_logits), expected)
 
 
 @needs_numba
 def test_streams_are_lanes_where_there_are_loops():
     generator = torch.Generator().manual_seed(0)
     lanes = sampling.Stream(generator).words(10**5)
-    with kernels.left_to_torch():
+    with kernels.disabled():
         single = sampling.Stream(generator).words(10**5)
     assert isinstance(single[0], np.uint64)
     # lanes of their own: no word comes twice, and the two kinds share none
@@ -93,7 +96,7 @@ def test_samples_are_those_of_torch():
             sampling.bernoulli(p, generator),
         )
 
-    with kernels.left_to_torch():
+    with kernels.disabled():
         expected = samples()
     for one, other in zip(samples(), expected, strict=True):
         assert torch.equal(one, other)
@@ -137,7 +140,7 @@ def test_dots_are_sums_of_products(shapes, dtype):
 @pytest.mark.parametrize("n_states", [(1024,), (32, 40)])
 def test_softplus_and_means_equal_double_precision(n_states, n_hidden):
     x = logits(*n_states, n_hidden)
-    assert kernels.serve(x)
+    assert kernels.supports(x)
     total, means = kernels.softplus_and_means(x.clone())
     assert_close(total.double(), softplus(x.double()).sum(-1), rtol=3e-7, atol=1e-5)
     assert_close(means.double(), x.double().sigmoid(), rtol=3e-7, atol=1e-30)
@@ -158,7 +161,7 @@ def summed(logits, ids):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("n_hidden", [0, 1, 63, 65, 300])
 def test_sums_over_rows_equal_those_of_the_whole_table(n_hidden, dtype, monkeypatch):
-    monkeypatch.setattr(kernels, "BLOCK", 1000)  # some blocks hold one case, some many
+    monkeypatch.setattr(units, "BLOCK", 1000)  # some blocks hold one case, some many
     parts, ids = row_logits(n_hidden, dtype)
     x = summed(parts, ids)
     weight = torch.rand(ids.shape, generator=torch.Generator().manual_seed(3)) - 0.2
@@ -181,7 +184,7 @@ def test_the_loops_serve_rows_and_agree_with_torch():
         weight = torch.full(rows.shape, 0.1)
         fast = kernels.softplus_of_rows(parts, rows)
         fast_sums = kernels.means_of_rows(parts, rows, weight)
-        with kernels.left_to_torch():
+        with kernels.disabled():
             slow = kernels.softplus_of_rows(parts, rows)
             slow_sums = kernels.means_of_rows(parts, rows, weight)
         assert not torch.equal(fast, slow)  # or torch did both
@@ -242,7 +245,7 @@ def test_what_is_not_a_number_stays_so():
     ids=["double", "differentiated", "expanded", "strided", "small"],
 )
 def test_other_tensors_are_left_to_torch_and_kept(x):
-    assert not kernels.serve(x)
+    assert not kernels.supports(x)
     total, means = kernels.softplus_and_means(x)
     assert_close(total, softplus(x).sum(-1))
     assert_close(means, x.sigmoid())
@@ -251,8 +254,8 @@ def test_other_tensors_are_left_to_torch_and_kept(x):
 
 def test_torch_serves_where_the_loops_are_not_wanted():
     x = logits(40, 50)
-    with kernels.left_to_torch():
-        assert not kernels.serve(x)
+    with kernels.disabled():
+        assert not kernels.supports(x)
         total, means = kernels.softplus_and_means(x.clone())
     assert torch.equal(total, softplus(x).sum(-1))
     assert torch.equal(means, x.sigmoid())
@@ -262,7 +265,7 @@ def test_torch_serves_where_the_loops_are_not_wanted():
 @pytest.mark.parametrize(
     "rule", [objectives.ContrastiveDivergence(2), objectives.Perceptron(3)]
 )
-def test_a_model_learns_the_same_either_way(rule):
+def test_a_model_learns_the_same_either_way(rule, assert_same_weights):
     generator = torch.Generator().manual_seed(0)
     u, v = (torch.rand(128, 40, generator=generator).round() for _ in range(2))
 
@@ -276,7 +279,7 @@ def test_a_model_learns_the_same_either_way(rule):
 
 
 @needs_numba
-def test_a_model_learns_the_same_from_candidates_either_way():
+def test_a_model_learns_the_same_from_candidates_either_way(assert_same_weights):
     generator = torch.Generator().manual_seed(0)
     u, v = (torch.rand(300, 30, generator=generator).round() for _ in range(2))
     ids = torch.randint(300, (300, 50), generator=generator)
@@ -294,20 +297,11 @@ def test_a_model_learns_the_same_from_candidates_either_way():
     assert_same_weights(trained)
 
 
-def assert_same_weights(trained):
-    """Training ends alike with the loops and without, but for rounding."""
-    fast = trained()
-    with kernels.left_to_torch():
-        slow = trained()
-    for name, weight in slow.items():
-        assert_close(fast[name], weight, rtol=1e-4, atol=1e-6)
-
-
 def test_a_broken_numba_is_as_good_as_none():
     code = (
         "import sys; sys.modules['numba'] = None\n"
         "import torch; from crbm import kernels\n"
-        "assert not kernels.serve(torch.zeros(64, 64))\n"
+        "assert not kernels.supports(torch.zeros(64, 64))\n"
         "assert kernels.softplus_and_means(torch.zeros(64, 64))[1].mean() == 0.5"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -1,0 +1,69 @@
+"""Choosing between the compiled kernels and torch's own operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Below this size Numba's call overhead exceeds the work.
+MIN_SIZE = 2**10
+_ENABLED = ContextVar("enabled", default=True)
+
+
+@contextmanager
+def disabled() -> Iterator[None]:
+    """Use torch only within this block, as if Numba were not installed.
+
+    Examples
+    --------
+    >>> with disabled():
+    ...     supports(torch.zeros(64, 64))
+    False
+    """
+    token = _ENABLED.set(False)
+    try:
+        yield
+    finally:
+        _ENABLED.reset(token)
+
+
+def available() -> bool:
+    """Whether compiled kernels are installed and enabled."""
+    return _ENABLED.get() and compiled() is not None
+
+
+def supports(x: Tensor) -> bool:
+    """Whether compiled kernels can work in the memory of this tensor.
+
+    They are for contiguous float32 tensors on the CPU that need no gradient and have
+    at least `MIN_SIZE` elements.
+    """
+    return (
+        x.dtype == torch.float32
+        and x.device.type == "cpu"
+        and not x.requires_grad
+        and x.numel() >= MIN_SIZE
+        and x.is_contiguous()
+        and available()
+    )
+
+
+@cache
+def compiled() -> Any:
+    """The package of compiled kernels, or None if Numba is missing or unusable.
+
+    Numba raises when it does not support the installed NumPy, and when it has no
+    writable folder for its cache. Its import takes most of a second, so it is
+    postponed until the first use.
+    """
+    try:
+        from crbm.kernels import compiled
+    except (ImportError, RuntimeError):
+        return None
+    return compiled
