@@ -1,15 +1,15 @@
-"""The one place where random bits become Bernoulli samples.
+"""Random samples of units, the only place where random bits are drawn for them.
 
-On the CPU a sample costs 16 random bits, so a 64-bit word serves four units: about ten
-times faster than `torch.bernoulli`. A probability is then rounded to a multiple of
+On the CPU a Bernoulli sample takes 16 random bits, so a 64-bit word serves four units:
+about ten times faster than `torch.bernoulli`. Probabilities are rounded to multiples of
 2^-16. Double precision, and everything within `exactly()`, takes 32 bits per sample;
-other devices take `torch.rand`.
+other devices use `torch.rand`.
 
-The torch generator is the only source of randomness. A chain that draws much takes its
-bits from a `Stream`: SFC64, twice as fast, or where the loops of `kernels` serve 64 of
-them in step, eight times as fast; seeded by the generator and dropped at the end of the
-chain. All fill words one after another in one thread, so samples do not depend on the
-number of threads.
+All randomness comes from a torch generator. A long chain takes its bits from a
+`Stream`, which the generator seeds and which is discarded at the end of the chain: one
+SFC64 (twice as fast as the generator), or 64 of them in parallel where compiled kernels
+are available (eight times as fast). Words are generated in order on one thread, so
+samples do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from torch import Generator, Tensor
 
 from crbm import kernels
 
-# Seeding a stream takes as long as the torch generator takes for some 10,000 samples.
-WORTH_SEEDING = 2**14
-_BELOW_INT16 = torch.tensor(-(2.0**15) - 0.5)
+# Seeding a stream takes as long as 10,000 samples from the torch generator.
+MIN_STREAM_SIZE = 2**14
+_INT16_OFFSET = torch.tensor(-(2.0**15) - 0.5, dtype=torch.float32)
 _EXACT = ContextVar("exact", default=False)
 
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Take 32 random bits per sample within this block, in single precision too.
+    """Draw samples with 32 random bits within this block, in single precision too.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Stream:
             self.lanes = kernels.Lanes(seeds.numpy())
             self.words = self.lanes.words
         else:
-            # NumPy's stub knows only its own seed sequence.
+            # NumPy's type stub accepts only its own seed sequences.
             self.words = SFC64(_Seed(generator)).random_raw  # type: ignore[arg-type]
 
 
@@ -71,9 +71,9 @@ Source = Generator | Stream | None
 
 
 def stream(generator: Generator | None, like: Tensor) -> Source:
-    """The fastest source for a chain of such states: a stream where it pays."""
-    pays = like.device.type == "cpu" and like.numel() >= WORTH_SEEDING
-    return Stream(generator) if pays else generator
+    """The faster source of bits for a chain of states shaped as `like`."""
+    faster = like.device.type == "cpu" and like.numel() >= MIN_STREAM_SIZE
+    return Stream(generator) if faster else generator
 
 
 def bernoulli(
@@ -81,9 +81,9 @@ def bernoulli(
 ) -> Float[Tensor, "*shape"]:
     """Independent samples that are 1 with the given probabilities.
 
-    Probabilities 0 and 1 are certain, so clamped units stay where they are.
+    Probabilities 0 and 1 are exact, so clamped units keep their values.
     """
-    return _consume(probabilities.detach().clone(), generator)
+    return _sample_(probabilities.detach().clone(), generator)
 
 
 def from_logits(
@@ -96,18 +96,18 @@ def from_logits(
 def from_logits_(
     logits: Float[Tensor, "*shape"], generator: Source = None
 ) -> Float[Tensor, "*shape"]:
-    """`from_logits` in the memory of the log-odds, which are lost."""
+    """`from_logits` that overwrites the log-odds with the samples."""
     logits = logits.detach()
     if _sixteen_bits(logits) and kernels.supports(logits):
         return _bernoulli_(logits, generator, logits=True)
-    return _consume(logits.sigmoid_(), generator)
+    return _sample_(logits.sigmoid_(), generator)
 
 
 def fair_coins(
     like: Float[Tensor, "*shape"], generator: Source = None
 ) -> Float[Tensor, "*shape"]:
-    """Samples that are 1 with probability a half, in the shape of `like`."""
-    return _consume(torch.full_like(like.detach(), 0.5), generator)
+    """Samples that are 1 with probability 1/2, shaped as `like`."""
+    return _sample_(torch.full_like(like.detach(), 0.5), generator)
 
 
 def categorical(
@@ -115,7 +115,7 @@ def categorical(
 ) -> Float[Tensor, "*shape values"]:
     """Independent one-hot samples whose values have the given probabilities.
 
-    A value of probability 0 is never drawn, so clamped units stay where they are.
+    A value of probability 0 is never drawn, so clamped units keep their values.
 
     Examples
     --------
@@ -152,8 +152,8 @@ def uniform(
     return words.to(like.dtype).mul_(2.0**-53).view(like.shape)
 
 
-def _consume(p: Tensor, source: Source) -> Tensor:
-    """Turn a tensor of probabilities, ours to overwrite, into samples."""
+def _sample_(p: Tensor, source: Source) -> Tensor:
+    """Overwrite probabilities with samples."""
     if p.device.type != "cpu":
         assert not isinstance(source, Stream)
         uniform = torch.empty_like(p).uniform_(generator=source)
@@ -161,26 +161,26 @@ def _consume(p: Tensor, source: Source) -> Tensor:
     if _sixteen_bits(p):
         if kernels.supports(p):
             return _bernoulli_(p, source)
-        thresholds = torch.add(_BELOW_INT16, p, alpha=2.0**16, out=p)
+        thresholds = torch.add(_INT16_OFFSET, p, alpha=2.0**16, out=p)
         return torch.lt(_bits(p, torch.int16, source), thresholds, out=p)
     thresholds = p.double().mul_(2.0**32).sub_(2.0**31)
     return torch.lt(_bits(p, torch.int32, source), thresholds, out=p)
 
 
 def _bernoulli_(x: Tensor, source: Source, *, logits: bool = False) -> Tensor:
-    """Samples in the memory of x, which the loops serve."""
+    """Overwrite x, which compiled kernels support, with samples."""
     if isinstance(source, Stream) and source.lanes is not None:
         return source.lanes.bernoulli_(x, logits=logits)
     return kernels.bernoulli_(x, _bits(x, torch.int16, source), logits=logits)
 
 
 def _sixteen_bits(p: Tensor) -> bool:
-    """Whether samples of such probabilities take 16 bits each."""
+    """Whether each sample takes 16 bits instead of 32."""
     return p.dtype == torch.float32 and p.device.type == "cpu" and not _EXACT.get()
 
 
 def _bits(like: Tensor, dtype: torch.dtype, source: Source) -> Tensor:
-    """Uniform signed integers, one per element, packed into words of 64 bits."""
+    """Uniform signed integers, one per element, cut from 64-bit words."""
     words = _words(-(-like.numel() * dtype.itemsize // 8), source)
     return words.view(dtype)[: like.numel()].view(like.shape)
 
@@ -193,7 +193,7 @@ def _words(n_words: int, source: Source) -> Tensor:
 
 
 class _Seed(ISeedSequence):
-    """Hands words of a torch generator to a bit generator of NumPy as its seed."""
+    """Seeds a bit generator of NumPy with words from a torch generator."""
 
     def __init__(self, generator: Generator | None) -> None:
         self.generator = generator
