@@ -186,8 +186,11 @@ def _bits(like: Tensor, dtype: torch.dtype, source: Source) -> Tensor:
 
 
 def _words(n_words: int, source: Source) -> Tensor:
+    """Random words of 64 bits."""
     if isinstance(source, Stream):
-        return torch.from_numpy(source.words(n_words))
+        words = torch.from_numpy(source.words(n_words))
+        # An empty array gives stride 0, which cannot be viewed as another dtype.
+        return words if n_words else torch.empty(0, dtype=torch.int64)
     words = torch.empty(n_words, dtype=torch.int64)
     return words.random_(-(2**63), None, generator=source)
 

@@ -7,7 +7,9 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from crbm import kernels, sampling
+import crbm
+from crbm import kernels, objectives, sampling, training
+from crbm.types import Batch
 
 CHANCES = [0.001, 0.1, 1 / 3, 0.5, 0.9, 0.999]
 
@@ -179,3 +181,17 @@ def test_streams_of_one_generator_are_independent(draw):
     counts = torch.bincount(pairs.long(), minlength=4)
     expected = 250_000 * torch.tensor([0.49, 0.21, 0.21, 0.09]).double()
     assert chisquare(counts.numpy(), expected.numpy()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("shape", [(0,), (128, 0), (3, 0, 2)])
+def test_empty_tensors_have_no_samples(draw, shape):
+    assert draw(torch.empty(shape), seeded()).shape == shape
+
+
+def test_a_long_chain_without_hidden_units():
+    """128 x 784 outputs make the chain a stream, and 0 hidden units an empty draw."""
+    v = torch.rand(128, 784, generator=seeded()).round()
+    model = crbm.CRBM(784, 784, 0, seeded(1))
+    cd = objectives.ContrastiveDivergence(1)
+    training.fit(model, cd, Batch(v, v), n_epochs=1, generator=seeded(2))
+    assert model.bias_v.abs().sum() > 0
