@@ -1,18 +1,22 @@
-"""Checks at the doors: each message says what was needed, what came, what to do."""
+"""Checks of arguments that users pass.
+
+Each message says what is required, what was passed, and how to correct it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
 
+import numpy as np
 import torch
 from torch import Tensor
 
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 256  # few enough to stay in the cache
 
 
 def whole_number(name: str, value: object, *, at_least: int) -> None:
-    """Refuse anything but an int of at least `at_least`."""
+    """Require an integer of at least `at_least`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(
             f"`{name}` must be a whole number; got {type(value).__name__} {value!r}."
@@ -22,7 +26,7 @@ def whole_number(name: str, value: object, *, at_least: int) -> None:
 
 
 def number(name: str, value: object) -> float:
-    """The value, once it is a number."""
+    """The value as a float; raises if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(
             f"`{name}` must be a number; got {type(value).__name__} {value!r}."
@@ -31,19 +35,19 @@ def number(name: str, value: object) -> float:
 
 
 def positive(name: str, value: object) -> None:
-    """Refuse anything but a number above 0."""
+    """Require a number above 0."""
     if not number(name, value) > 0:
         raise ValueError(f"`{name}` must be positive; got {value}.")
 
 
 def not_negative(name: str, value: object) -> None:
-    """Refuse anything but a number from 0 on."""
+    """Require a number of at least 0."""
     if not number(name, value) >= 0:
         raise ValueError(f"`{name}` must not be negative; got {value}.")
 
 
 def unit_interval(name: str, value: object, *, open_end: bool = False) -> None:
-    """Refuse a number outside [0, 1], or [0, 1) with `open_end`."""
+    """Require a number in [0, 1], or in [0, 1) with `open_end`."""
     value = number(name, value)
     if not 0 <= value <= 1 or (open_end and value == 1):
         end = ")" if open_end else "]"
@@ -51,7 +55,7 @@ def unit_interval(name: str, value: object, *, open_end: bool = False) -> None:
 
 
 def columns(name: str, tensor: Tensor, n_columns: int, unit: str) -> None:
-    """Refuse a tensor whose last dimension is not `n_columns`."""
+    """Require a tensor with `n_columns` columns (its last dimension)."""
     if not isinstance(tensor, Tensor):
         raise TypeError(
             f"`{name}` must be a torch tensor; got {type(tensor).__name__}. "
@@ -65,7 +69,7 @@ def columns(name: str, tensor: Tensor, n_columns: int, unit: str) -> None:
 
 
 def same_kind(name: str, tensor: Tensor, parameter: Tensor) -> None:
-    """Refuse a tensor on another device or of another dtype than the model."""
+    """Require the device and dtype of a parameter of the model."""
     if tensor.device != parameter.device:
         raise ValueError(
             f"`{name}` is on {tensor.device} but the model is on {parameter.device}; "
@@ -79,8 +83,8 @@ def same_kind(name: str, tensor: Tensor, parameter: Tensor) -> None:
 
 
 def finite(name: str, tensor: Tensor) -> None:
-    """Refuse NaN and infinity, naming the first place."""
-    if tensor.sum().isfinite():  # one pass; a sum may overflow, so ask again below
+    """Require finite numbers."""
+    if tensor.sum().isfinite():  # one pass; the sum may overflow, hence the test below
         return
     good = torch.isfinite(tensor)
     if not good.all():
@@ -93,29 +97,55 @@ def finite(name: str, tensor: Tensor) -> None:
 
 
 def binary(name: str, tensor: Tensor, *, missing: bool = False) -> None:
-    """Refuse values other than 0 and 1 (and NaN, where a label may be missing)."""
-    if all(_no_number_but_0_and_1(rows) for rows in tensor.split(ROWS_AT_ONCE)):
-        return
-    good = tensor == tensor.bool()
-    if missing:
-        good |= tensor.isnan()
-    if not good.all():
-        row, column = first_place(~good)
-        value = tensor.reshape(-1, tensor.shape[-1])[row, column].item()
+    """Require 0 and 1, and allow NaN with `missing`."""
+    rows = tensor.reshape(-1, max(1, tensor.shape[-1]))
+    place = first_not_binary(rows, missing=missing)
+    if place is not None:
         allowed = "0, 1 or NaN (unknown)" if missing else "0 or 1"
         raise ValueError(
-            f"`{name}` must hold {allowed}; row {row}, column {column} holds {value}. "
-            "Binarise it first, e.g. (v > 0.5)."
+            f"`{name}` must hold {allowed}; row {place[0]}, column {place[1]} holds "
+            f"{rows[place].item()}. Binarise it first, e.g. (v > 0.5)."
         )
 
 
-def _no_number_but_0_and_1(x: Tensor) -> bool:
-    """X - x^2 is zero for these alone: one pass over memory that stays in the cache."""
+def first_not_binary(
+    values: Tensor | np.ndarray, *, missing: bool = False
+) -> tuple[int, ...] | None:
+    """The index of the first value other than 0 and 1, or None if there is none.
+
+    The order is by rows. With `missing`, NaN is allowed too.
+
+    Examples
+    --------
+    >>> first_not_binary(np.array([[0, 1], [1, 2]]))
+    (1, 1)
+    >>> first_not_binary(torch.tensor([0, 1, torch.nan]), missing=True) is None
+    True
+    """
+    if isinstance(values, Tensor) and _is_binary(values):
+        return None
+    bad = (values != 0) & (values != 1)
+    if missing:
+        bad &= values == values  # NaN differs from itself
+    if not bad.any():
+        return None
+    return tuple(torch.as_tensor(bad).nonzero()[0].tolist())
+
+
+def _is_binary(x: Tensor) -> bool:
+    """Whether x holds floating-point numbers, all of them 0 or 1, in one pass."""
+    return x.is_floating_point() and all(
+        _only_0_and_1(rows) for rows in x.split(ROWS_AT_ONCE)
+    )
+
+
+def _only_0_and_1(x: Tensor) -> bool:
+    """Whether all values are 0 or 1 (x - x^2 is zero only there)."""
     return not torch.addcmul(x, x, x, value=-1).abs_().sum()
 
 
 def within_unit(name: str, tensor: Tensor) -> None:
-    """Refuse outputs that are neither binary nor mean values of binary units."""
+    """Require numbers in [0, 1]: binary values or means of binary units."""
     if not ((tensor >= 0) & (tensor <= 1)).all():
         bad = first_place(~((tensor >= 0) & (tensor <= 1)))
         value = tensor.reshape(-1, tensor.shape[-1])[bad].item()
@@ -126,7 +156,7 @@ def within_unit(name: str, tensor: Tensor) -> None:
 
 
 def same_length(**tensors: Tensor | None) -> None:
-    """Refuse tensors with different numbers of rows."""
+    """Require the same number of rows in all tensors."""
     lengths = {name: len(t) for name, t in tensors.items() if t is not None}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"`{name}` has {n}" for name, n in lengths.items())
@@ -134,7 +164,7 @@ def same_length(**tensors: Tensor | None) -> None:
 
 
 def one_of(name: str, value: object, choices: Iterable[object]) -> None:
-    """Refuse a value that is not among the choices."""
+    """Require a value that is among the choices."""
     choices = tuple(choices)
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)

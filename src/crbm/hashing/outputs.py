@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int64, Shaped, UInt8
 
+from crbm import checks
 from crbm.hashing.arrays import Matrix
 
 # Entries of V that are made dense at once.
@@ -50,9 +51,9 @@ def pack_rows(values: Matrix, *, name: str = "V") -> PackedRows:
     step = max(1, BLOCK // n_labels)
     for start in range(0, n_cases, step):
         block = _dense(values[start : start + step])
-        unknown = _check_binary(name, block, start)
+        _check_binary(name, block, start)
         packed.append(np.packbits(block == 1, axis=1))
-        complete.append(~unknown.any(1))
+        complete.append(~np.isnan(block).any(1))
     return PackedRows(_keys(np.concatenate(packed)), np.concatenate(complete), n_labels)
 
 
@@ -92,20 +93,16 @@ def _keys(packed: UInt8[np.ndarray, "cases bytes"]) -> Shaped[np.ndarray, " case
     return np.ascontiguousarray(packed).view(whole_row)[:, 0]
 
 
-def _check_binary(
-    name: str, block: np.ndarray, first_row: int
-) -> Bool[np.ndarray, "cases labels"]:
-    """Where NaN stands; refuses all but 0, 1 and NaN."""
-    unknown = np.isnan(block)
-    bad = ~((block == 0) | (block == 1) | unknown)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
+def _check_binary(name: str, block: np.ndarray, first_row: int) -> None:
+    """Require 0, 1 or NaN; `first_row` is the number of the block's first row."""
+    place = checks.first_not_binary(block, missing=True)
+    if place is not None:
+        row, column = place
         raise ValueError(
             f"`{name}` must hold 0, 1 or NaN (unknown); row {first_row + row}, column "
-            f"{column} holds {block[row, column]}. Binarise it first, e.g. with "
+            f"{column} holds {block[place]}. Binarise it first, e.g. with "
             "MultiLabelBinarizer."
         )
-    return unknown
 
 
 def _dense(block: Matrix) -> np.ndarray:
