@@ -1,7 +1,7 @@
-"""One .safetensors file per model: tensors and JSON, and never any code.
+"""Model files: tensors and a JSON description in one .safetensors file.
 
-Files are written beside their place and moved there whole, so a file that exists is a
-file that was finished. Reading runs nothing from the file.
+A file is written under a temporary name and then renamed, so a file that exists is
+complete. Reading executes no code from the file.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ FORMAT_VERSION = 1
 def write(
     path: str | Path, tensors: Mapping[str, Tensor], description: Mapping[str, Any]
 ) -> None:
-    """Write tensors and a description of plain data to one file, or nothing at all."""
+    """Write tensors and a JSON-compatible description to one file, atomically."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"The folder `{path.parent}` for `{path.name}` does not exist. Create it."
         )
-    described = {"format": FORMAT, "format_version": FORMAT_VERSION, **description}
-    metadata = {FORMAT: json.dumps(described, allow_nan=True)}
+    content = {"format": FORMAT, "format_version": FORMAT_VERSION, **description}
+    metadata = {FORMAT: json.dumps(content, allow_nan=True)}
     packed = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     os.close(handle)
@@ -41,7 +41,7 @@ def write(
         os.chmod(draft, 0o666 & ~_umask())
         _flush(draft, os.O_RDWR)
         os.replace(draft, path)
-        with suppress(PermissionError):  # Windows does not open folders
+        with suppress(PermissionError):  # Windows cannot open folders
             _flush(path.parent, os.O_RDONLY)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
@@ -51,10 +51,10 @@ def write(
 def read(
     path: str | Path, what: str = "model"
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and the description of a file that `write` wrote.
+    """The tensors and the description in a file of `write`.
 
-    Anything else is refused: other formats, damaged files, files of a later format.
-    `what` names in messages what the file should hold.
+    Raises for other formats, damaged files and files of a later format version.
+    `what` names the expected content in error messages.
     """
     path = Path(path)
     if not path.is_file():
@@ -89,7 +89,7 @@ def _description(
 
 
 def _flush(path: str | Path, mode: int) -> None:
-    """Wait until the disk has what was written, so that a power cut cannot lose it."""
+    """Flush a file or folder to disk, so that a power failure cannot lose it."""
     handle = os.open(path, mode)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Spectral hashing of inputs, and the candidate outputs V(u) found by it."""
+"""Spectral hashing of inputs, and candidate outputs V(u) from similar inputs."""
 
 from crbm.hashing.candidates import CandidateSets
 from crbm.hashing.index import CodeIndex

@@ -1,4 +1,4 @@
-"""Whatever holds rows, as the arrays that NumPy and SciPy work on."""
+"""Conversion of tensors, frames and matrices to NumPy and SciPy arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Matrix: TypeAlias = np.ndarray | sparse.csr_array | sparse.csr_matrix
 
 
 def from_torch(values: Any) -> Any:
-    """A tensor as a NumPy array, or SciPy matrix if it is sparse; the rest unchanged.
+    """A tensor as a NumPy array, or a SciPy array if sparse; other values unchanged.
 
     Examples
     --------
@@ -26,12 +26,12 @@ def from_torch(values: Any) -> Any:
     if values.layout == torch.strided:
         return values.numpy()
     values = values.to_sparse_coo().coalesce()
-    where = tuple(values.indices().numpy())
-    return sparse.coo_array((values.values().numpy(), where), tuple(values.shape))
+    indices = tuple(values.indices().numpy())
+    return sparse.coo_array((values.values().numpy(), indices), tuple(values.shape))
 
 
 def as_matrix(name: str, values: Any) -> Matrix:
-    """A NumPy array or SciPy matrix in rows; also of a tensor or a frame."""
+    """Values, also of a tensor or a frame, as a NumPy array or a SciPy CSR array."""
     values = from_torch(values)
     if sparse.issparse(values):
         return sparse.csr_array(values)

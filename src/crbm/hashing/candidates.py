@@ -1,4 +1,4 @@
-"""The candidate outputs V(u): those seen in training near an input."""
+"""Candidate outputs V(u): the outputs of training cases with similar inputs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from crbm.types import Candidates
 
 
 class CandidateSets(BaseEstimator):  # type: ignore[misc]
-    """For each input the outputs of training inputs whose codes are near its own.
+    """For each input, the outputs of training inputs whose codes are near its own.
 
     Parameters
     ----------
     n_bits
         Length of the codes; fewer bits make larger sets.
     radius
-        Hamming distance up to which codes count as near. Where there is none that
-        near, the nearest ones count, so that no set is empty. None stands for all
-        outputs seen in training, the same for every input. It may be changed without
-        fitting again.
+        Largest Hamming distance of a near code. If no code is within it, the nearest
+        codes are used, so that no set is empty. None means all outputs seen in
+        training, for every input. It can be changed after fitting.
 
     Attributes
     ----------
@@ -46,9 +45,9 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    V(u) of [1]_, Section 6.1 and Eq. 15; with `radius=None` the V of Eq. 14. A row of
-    V with NaN, a label that is not known, is no output that could be proposed and
-    is left out of the table; its input still counts for the hash.
+    V(u) of [1]_, Section 6.1 and Eq. 15; with `radius=None` the V of Eq. 14. Rows of V
+    with NaN (unknown labels) are left out of the table; their inputs still count for
+    the hash.
 
     Examples
     --------
@@ -57,14 +56,14 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
     >>> sets = CandidateSets(n_bits=1, radius=0).fit(U, V)
     >>> sets.table_.tolist()
     [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-    >>> sets.candidates(np.array([[0.8]])).candidates.tolist()
+    >>> sets.candidates(np.array([[0.8]])).table.tolist()
     [[[0.0, 1.0], [1.0, 1.0]]]
     """
 
     n_bits: int
     radius: int | None
 
-    @no_type_check  # scikit-learn has wrong parameters stored here and refused in `fit`
+    @no_type_check  # scikit-learn: `__init__` stores any value, `fit` checks it
     def __init__(self, n_bits: int = 7, radius: int | None = 1) -> None:
         self.n_bits = n_bits
         self.radius = radius
@@ -72,8 +71,8 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
     def fit(self, U: Any, V: Any, sample_weight: Any = None) -> CandidateSets:
         """Learn the hash of the inputs U and index the outputs V by it.
 
-        U and V have one row per case; NumPy arrays, SciPy matrices or tensors. The
-        weights of cases count for the hash.
+        U and V have one row per case and are NumPy arrays, SciPy matrices or tensors.
+        `sample_weight` affects only the hash.
         """
         self._check_radius()
         rows = outputs.pack_rows(as_matrix("V", V))
@@ -82,10 +81,10 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         codes = pack(hashing.encode(U))
         _check_same_length(len(codes), len(rows.keys))
         self.hash_ = hashing
-        return self._indexed(codes, rows)
+        return self._set_index(codes, rows)
 
     def partial_fit(self, U: Any, V: Any) -> CandidateSets:
-        """Add cases to the index, under the hash learned from the first ones."""
+        """Add cases to the index; the hash stays that of the first call."""
         if not hasattr(self, "index_"):
             return self.fit(U, V)
         stored = self.index_.outputs
@@ -96,9 +95,9 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         old = np.repeat(self.index_.codes, stored.sizes)
         codes = np.concatenate([old, pack(self.hash_.encode(U))])
         _check_same_length(len(codes) - len(old), len(V))
-        return self._indexed(codes, rows)
+        return self._set_index(codes, rows)
 
-    def _indexed(
+    def _set_index(
         self, codes: UInt64[np.ndarray, " cases"], rows: outputs.PackedRows
     ) -> CandidateSets:
         table, ids = outputs.distinct(rows)
@@ -107,7 +106,7 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         return self
 
     def state(self) -> dict[str, Tensor]:
-        """All that was learned, as tensors under names of their own."""
+        """Everything that was fitted, as named tensors."""
         check_is_fitted(self)
         arrays = {
             "components": self.hash_.components_,
@@ -123,13 +122,13 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         return tensors | {"sets.table": self.table_.to(torch.uint8)}
 
     def restored(self, tensors: Mapping[str, Tensor]) -> CandidateSets:
-        """Take over what `state` gave, refusing what does not fit together."""
+        """Load the tensors of `state`; raises if they are inconsistent."""
         arrays = {
             name.removeprefix("sets."): tensor.numpy()
             for name, tensor in tensors.items()
             if name.startswith("sets.")
         }
-        self.hash_ = SpectralHash(self.n_bits)._restored(arrays)
+        self.hash_ = SpectralHash(self.n_bits)._restore(arrays)
         self.table_ = torch.from_numpy(arrays["table"]).float()
         outputs_of = Ragged(arrays["ends"], arrays["ids"])
         codes = arrays["codes"].view(np.uint64)
@@ -140,7 +139,7 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
     def candidates(self, U: Any) -> Candidates:
         """The outputs V(u) of each row of U.
 
-        The tensor holds every set in full; `ids` says the same in far less memory.
+        The tensor holds every set in full; `ids` takes far less memory.
         """
         ids, mask = self.ids(U)
         if self.radius is None:
@@ -161,8 +160,8 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
     def groups(self, U: Any) -> Groups:
         """V(u) of each row of U as rows of `table_`, one set per distinct code.
 
-        The form to keep for a whole data set, for short codes are shared by many
-        cases: `groups.select(cases).padded()` makes the tensors of a batch.
+        The compact form for a whole data set, because many cases share a short code.
+        `groups.select(cases).padded()` gives the tensors of a batch.
         """
         check_is_fitted(self)
         self._check_radius()
@@ -170,31 +169,33 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         if self.radius is not None:
             return self.index_.groups(codes, radius=self.radius)
         n_outputs = len(self.table_)
-        every = Ragged(np.array([0, n_outputs]), np.arange(n_outputs, dtype=np.int32))
-        return Groups(np.zeros(len(codes), dtype=np.int64), every)
+        all_outputs = Ragged(
+            np.array([0, n_outputs]), np.arange(n_outputs, dtype=np.int32)
+        )
+        return Groups(np.zeros(len(codes), dtype=np.int64), all_outputs)
 
     def sizes(self, U: Any) -> Int[np.ndarray, " cases"]:
-        """How many outputs V(u) has, for each row of U."""
+        """The number of outputs in V(u), for each row of U."""
         return self.groups(U).sizes
 
     def recall(self, U: Any, V: Any) -> float:
         """The share of cases whose true output is in V(u).
 
-        Cases with a label that is not known (NaN) do not count.
+        Cases with unknown labels (NaN) do not count.
         """
         groups, V = self.groups(U), as_matrix("V", V)
         _check_same_length(len(groups.which), V.shape[0])
         rows = self._rows(V)
         _check_any_complete(rows, "judge")
-        return float(groups.contains(self._located(rows))[rows.complete].mean())
+        return float(groups.contains(self._locate(rows))[rows.complete].mean())
 
     def locate(self, V: Any) -> Int64[np.ndarray, " cases"]:
-        """The row of `table_` that each row of V equals; -1 where there is none.
+        """The index of each row of V in `table_`, or -1 if it is not there.
 
-        A row with a label that is not known (NaN) equals none.
+        Rows with unknown labels (NaN) get -1.
         """
         check_is_fitted(self)
-        return self._located(self._rows(as_matrix("V", V)))
+        return self._locate(self._rows(as_matrix("V", V)))
 
     def _rows(self, V: Matrix) -> outputs.PackedRows:
         n_labels = self.table_.shape[1]
@@ -205,7 +206,7 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
             )
         return outputs.pack_rows(V)
 
-    def _located(self, rows: outputs.PackedRows) -> Int64[np.ndarray, " cases"]:
+    def _locate(self, rows: outputs.PackedRows) -> Int64[np.ndarray, " cases"]:
         return outputs.locate(rows, outputs.pack_rows(self.table_.numpy()))
 
     def _check_radius(self) -> None:
@@ -214,13 +215,13 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
 
 
 def _check_index(
-    codes: UInt64[np.ndarray, " codes"], under: Ragged, n_outputs: int
+    codes: UInt64[np.ndarray, " codes"], outputs_of: Ragged, n_outputs: int
 ) -> None:
-    ends, ids = under
-    whole = len(ends) == len(codes) + 1 and ends[0] == 0 and ends[-1] == len(ids)
+    ends, ids = outputs_of
+    complete = len(ends) == len(codes) + 1 and ends[0] == 0 and ends[-1] == len(ids)
     ordered = (np.diff(ends) > 0).all() and (codes[1:] > codes[:-1]).all()
     if not (
-        whole and ordered and len(codes) and ids.min() >= 0 and ids.max() < n_outputs
+        complete and ordered and len(codes) and ids.min() >= 0 and ids.max() < n_outputs
     ):
         raise ValueError("the index of codes does not fit its table of outputs")
 

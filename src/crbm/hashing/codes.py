@@ -14,7 +14,7 @@ MAX_BITS = 62
 
 
 def check_n_bits(n_bits: object) -> None:
-    """Refuse a code length that is no whole number in 1..`MAX_BITS`."""
+    """Require a code length from 1 to `MAX_BITS`."""
     checks.whole_number("n_bits", n_bits, at_least=1)
     if int(n_bits) > MAX_BITS:  # type: ignore[call-overload]
         raise ValueError(
@@ -39,12 +39,12 @@ def pack(bits: UInt8[np.ndarray, "n bits"]) -> UInt64[np.ndarray, " n"]:
 
 
 def ring_size(n_bits: int, distance: int) -> int:
-    """How many codes differ from a given one in exactly `distance` bits."""
+    """The number of codes that differ from a given one in exactly `distance` bits."""
     return comb(n_bits, distance)
 
 
 def ball_size(n_bits: int, radius: int) -> int:
-    """How many codes differ from a given one in at most `radius` bits.
+    """The number of codes that differ from a given one in at most `radius` bits.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def ball_size(n_bits: int, radius: int) -> int:
 
 @lru_cache(maxsize=64)
 def ring(n_bits: int, distance: int) -> UInt64[np.ndarray, " masks"]:
-    """What to XOR a code with for all codes at exactly `distance`; ascending.
+    """Masks that XOR a code into all codes at exactly `distance`, ascending.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def ring(n_bits: int, distance: int) -> UInt64[np.ndarray, " masks"]:
     masks = np.zeros(1, dtype=np.uint64)
     tops = np.uint64(1) << np.arange(n_bits, dtype=np.uint64)
     for _ in range(distance):
-        # Each mask gets a further bit above its highest one, so none comes twice.
+        # Add a bit above the highest one of each mask, so that none is repeated.
         masks = np.concatenate([masks[masks < top] | top for top in tops])
     masks.flags.writeable = False
     return masks
 
 
 def ball(n_bits: int, radius: int) -> UInt64[np.ndarray, " masks"]:
-    """What to XOR a code with for all codes within `radius`, nearest first.
+    """Masks that XOR a code into all codes within `radius`, nearest first.
 
     Examples
     --------

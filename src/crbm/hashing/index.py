@@ -1,4 +1,4 @@
-"""The map from codes to the outputs seen under them, asked by Hamming distance."""
+"""Look-up of outputs by code, within a Hamming distance."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from crbm import checks
 from crbm.hashing import codes as binary
 from crbm.hashing.ragged import Groups, Ragged, stack
 
-# Entries of the largest temporary array: small enough to stay in a core's cache.
+# Elements of the largest temporary array: small enough for a core's cache.
 BLOCK = 2**16
-# One look-up costs about as much as comparing with this many stored codes.
+# One look-up costs about as much as this many comparisons with stored codes.
 LOOK_UP_COST = 2
-# 2^64 over the golden ratio, the multiplier of Fibonacci hashing.
+# 2^64 divided by the golden ratio, the multiplier of Fibonacci hashing.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 Pairs = tuple[Int[np.ndarray, " found"], Int[np.ndarray, " found"]]
@@ -26,16 +26,16 @@ Pairs = tuple[Int[np.ndarray, " found"], Int[np.ndarray, " found"]]
 
 @dataclass(frozen=True, eq=False)
 class CodeIndex:
-    """Distinct codes with, under each, the distinct outputs of its training cases.
+    """Distinct codes, each with the distinct outputs of its training cases.
 
-    Made once with `build`; the arrays are never changed.
+    Immutable; created by `build`.
 
     Parameters
     ----------
     codes
         Distinct packed codes, ascending.
     outputs
-        Row i holds the ids of the outputs under `codes[i]`, ascending.
+        Row i holds the ids of the outputs of `codes[i]`, ascending.
     n_bits
         Length of a code.
 
@@ -76,36 +76,37 @@ class CodeIndex:
         return cls(distinct, Ragged(ends, ids[new].astype(np.int32)), n_bits)
 
     def search(self, queries: UInt64[np.ndarray, " queries"], *, radius: int) -> Ragged:
-        """The outputs under all codes within `radius` of each query, without repeats.
+        """The distinct outputs of all codes within `radius` of each query.
 
-        A query with no stored code that near is given those at the least distance at
-        which there are any, so that no answer is empty. Ids ascend in each row.
+        If no stored code is within `radius`, those at the smallest distance are used,
+        so that no result is empty. Ids ascend in each row.
         """
         return self.groups(queries, radius=radius).ragged()
 
     def groups(self, queries: UInt64[np.ndarray, " queries"], *, radius: int) -> Groups:
-        """What `search` finds, with one set for all queries that are equal."""
+        """The result of `search`, with one set per distinct query."""
         checks.whole_number("radius", radius, at_least=0)
         distinct, which = np.unique(queries, return_inverse=True)
         radius = min(radius, self.n_bits)
         width = min(binary.ball_size(self.n_bits, radius), len(self.codes))
-        found = [
-            self._merged(distinct[block], radius)
+        sets = [
+            self._union(distinct[block], radius)
             for block in _blocks(len(distinct), width, size=16 * BLOCK)
         ]
-        return Groups(which, stack(found))
+        return Groups(which, stack(sets))
 
-    def _merged(self, queries: UInt64[np.ndarray, " queries"], radius: int) -> Ragged:
+    def _union(self, queries: UInt64[np.ndarray, " queries"], radius: int) -> Ragged:
+        """The distinct outputs of all codes near each query."""
         rows, columns = self._neighbours(queries, radius)
         shape = (len(queries), len(self.codes))
         near = sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape)
-        # A product of truth values unites the sets: no output comes twice.
-        union = near.tocsr() @ self._under_code
+        # A product of boolean matrices is a union of sets: no output is repeated.
+        union = near.tocsr() @ self._outputs_by_code
         union.sort_indices()
         return Ragged(union.indptr.astype(np.int64), union.indices.astype(np.int32))
 
     @cached_property
-    def _under_code(self) -> sparse.csr_array:
+    def _outputs_by_code(self) -> sparse.csr_array:
         ids, ends = self.outputs.ids, self.outputs.indptr
         shape = (len(self.codes), int(ids.max()) + 1)
         return sparse.csr_array((np.ones(len(ids), bool), ids, ends), shape)
@@ -113,34 +114,34 @@ class CodeIndex:
     def _neighbours(
         self, queries: UInt64[np.ndarray, " queries"], radius: int
     ) -> Pairs:
-        """Pairs of a query and a stored code near it: a ball, then rings around it."""
+        """Pairs of a query and a stored code near it, from a ball and growing rings."""
         parts, distance = [], radius
         n_masks = binary.ball_size(self.n_bits, radius)
         pending = np.arange(len(queries))
         while len(pending):
             if LOOK_UP_COST * n_masks > len(self.codes):
-                parts.append(self._compared(queries, pending, radius))
+                parts.append(self._compare_with_all(queries, pending, radius))
                 break
-            grow = binary.ball if distance == radius else binary.ring
-            masks = grow(self.n_bits, distance)
-            parts.append(self._looked_up(queries, pending, masks))
+            shape = binary.ball if distance == radius else binary.ring
+            masks = shape(self.n_bits, distance)
+            parts.append(self._look_up(queries, pending, masks))
             pending = np.setdiff1d(pending, parts[-1][0])
             distance += 1
             n_masks = binary.ring_size(self.n_bits, distance)
         rows, columns = zip(*parts, strict=True)
         return np.concatenate(rows), np.concatenate(columns)
 
-    def _looked_up(
+    def _look_up(
         self,
         queries: UInt64[np.ndarray, " queries"],
         pending: Int[np.ndarray, " pending"],
         masks: UInt64[np.ndarray, " masks"],
     ) -> Pairs:
-        """The stored codes among those that the masks turn each query into."""
+        """Stored codes that equal a query XOR one of the masks."""
         rows, columns = [], []
         for block in _blocks(len(pending), len(masks), size=BLOCK):
             keys = (queries[pending[block], None] ^ masks).ravel()
-            maybe = np.flatnonzero(self._sieve.take(_bucket(keys, self._sieve)))
+            maybe = np.flatnonzero(self._filter.take(_bucket(keys, self._filter)))
             position = np.searchsorted(self.codes, keys[maybe])
             position = np.minimum(position, len(self.codes) - 1)
             hit = self.codes[position] == keys[maybe]
@@ -148,44 +149,44 @@ class CodeIndex:
             columns.append(position[hit])
         return np.concatenate(rows), np.concatenate(columns)
 
-    def _compared(
+    def _compare_with_all(
         self,
         queries: UInt64[np.ndarray, " queries"],
         pending: Int[np.ndarray, " pending"],
         radius: int,
     ) -> Pairs:
-        """The stored codes within `radius` or nearest, by distance to all of them."""
+        """Stored codes within `radius`, else the nearest, by their distances to all."""
         rows, columns = [], []
         for block in _blocks(len(pending), len(self.codes), size=BLOCK):
-            apart = np.bitwise_count(queries[pending[block], None] ^ self.codes)
-            limit = np.maximum(apart.min(1, keepdims=True), radius)
-            row, column = np.nonzero(apart <= limit)
+            distance = np.bitwise_count(queries[pending[block], None] ^ self.codes)
+            limit = np.maximum(distance.min(1, keepdims=True), radius)
+            row, column = np.nonzero(distance <= limit)
             rows.append(pending[block][row])
             columns.append(column)
         return np.concatenate(rows), np.concatenate(columns)
 
     @cached_property
-    def _sieve(self) -> Bool[np.ndarray, " buckets"]:
-        """True in the buckets of stored codes: most other codes fall elsewhere.
+    def _filter(self) -> Bool[np.ndarray, " buckets"]:
+        """A Bloom filter with one hash: True in the buckets of stored codes.
 
-        Looking here first spares nearly all binary searches, which cost far more.
+        It rejects most other codes, which saves their far slower binary searches.
         """
         n_buckets = 2 ** (len(self.codes).bit_length() + 5)
-        sieve = np.zeros(n_buckets, dtype=bool)
-        sieve[_bucket(self.codes, sieve)] = True
-        return sieve
+        buckets = np.zeros(n_buckets, dtype=bool)
+        buckets[_bucket(self.codes, buckets)] = True
+        return buckets
 
 
 def _bucket(
-    codes: UInt64[np.ndarray, " n"], sieve: Bool[np.ndarray, " buckets"]
+    codes: UInt64[np.ndarray, " n"], buckets: Bool[np.ndarray, " buckets"]
 ) -> Int[np.ndarray, " n"]:
     spread = codes * SPREAD
-    spread >>= np.uint64(65 - len(sieve).bit_length())
+    spread >>= np.uint64(65 - len(buckets).bit_length())
     return spread.view(np.int64)
 
 
 def _blocks(n_rows: int, width: int, *, size: int) -> Iterator[slice]:
-    """Slices of rows that keep an array of `width` columns below `size` entries."""
+    """Slices of rows whose arrays of `width` columns have at most `size` elements."""
     step = max(1, size // width)
     for start in range(0, n_rows, step):
         yield slice(start, start + step)

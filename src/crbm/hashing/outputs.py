@@ -1,4 +1,4 @@
-"""Distinct outputs: rows of 0/1 found by their packed bytes."""
+"""Distinct rows of 0 and 1, compared by their packed bytes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from jaxtyping import Bool, Int64, Shaped, UInt8
 from crbm import checks
 from crbm.hashing.arrays import Matrix
 
-# Entries of V that are made dense at once.
+# Elements of a sparse V that are converted to dense at a time.
 BLOCK = 2**22
 
 
 class PackedRows(NamedTuple):
-    """Rows of an output matrix as bytes that sort like the rows themselves.
+    """Rows of an output matrix as bytes, in the same sort order as the rows.
 
     Parameters
     ----------
     keys
         One opaque value of `n_labels / 8` bytes per row.
     complete
-        False where a label of the row is not known; the key then means nothing.
+        False where a label of the row is unknown; its key is then meaningless.
     n_labels
         Number of columns of the matrix.
     """
@@ -33,7 +33,7 @@ class PackedRows(NamedTuple):
 
 
 def pack_rows(values: Matrix, *, name: str = "V") -> PackedRows:
-    """The rows as keys; refuses values other than 0, 1 and NaN.
+    """The rows as keys. Raises for values other than 0, 1 and NaN.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def pack_rows(values: Matrix, *, name: str = "V") -> PackedRows:
 def distinct(
     rows: PackedRows,
 ) -> tuple[UInt8[np.ndarray, "outputs labels"], Int64[np.ndarray, " known"]]:
-    """The distinct complete rows in lexicographic order, and which each one is.
+    """The distinct complete rows in lexicographic order, and the index of each row.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def distinct(
 
 
 def locate(rows: PackedRows, table: PackedRows) -> Int64[np.ndarray, " cases"]:
-    """The row of a sorted `table` that each row equals; -1 where there is none.
+    """The index of each row in a sorted `table`, or -1 if it is not there.
 
     Examples
     --------
@@ -89,8 +89,8 @@ def locate(rows: PackedRows, table: PackedRows) -> Int64[np.ndarray, " cases"]:
 
 
 def _keys(packed: UInt8[np.ndarray, "cases bytes"]) -> Shaped[np.ndarray, " cases"]:
-    whole_row = np.dtype((np.void, packed.shape[1]))
-    return np.ascontiguousarray(packed).view(whole_row)[:, 0]
+    row_type = np.dtype((np.void, packed.shape[1]))
+    return np.ascontiguousarray(packed).view(row_type)[:, 0]
 
 
 def _check_binary(name: str, block: np.ndarray, first_row: int) -> None:

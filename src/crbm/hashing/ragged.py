@@ -1,4 +1,4 @@
-"""Sets of different sizes: in flat arrays, shared by many cases, or padded."""
+"""Sets of different sizes: as flat arrays, shared between cases, or padded."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ class Ragged(NamedTuple):
 
     @property
     def sizes(self) -> Int[np.ndarray, " rows"]:
-        """How many ids each row has."""
+        """The number of ids in each row."""
         return np.diff(self.indptr)
 
     def select(self, rows: Int[np.ndarray, " chosen"]) -> Ragged:
-        """The chosen rows, in that order; a row may come more than once."""
+        """The chosen rows, in that order; rows may repeat."""
         starts, stops = self.indptr[rows].tolist(), self.indptr[rows + 1].tolist()
         parts = [self.ids[a:b] for a, b in zip(starts, stops, strict=True)]
         ids = np.concatenate(parts) if parts else self.ids[:0]
         return Ragged(_ends(self.sizes[rows]), ids)
 
     def padded(self) -> CandidateIds:
-        """Tensors with all rows as long as the longest.
+        """Tensors in which all rows are padded to the longest.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class Ragged(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Sets that many cases share, each kept once: case i has the set `which[i]`.
+    """Sets that many cases share, each stored once: case i has the set `which[i]`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Groups(NamedTuple):
 
     @property
     def sizes(self) -> Int[np.ndarray, " cases"]:
-        """How many ids the set of each case has."""
+        """The number of ids in the set of each case."""
         return self.sets.sizes[self.which]
 
     def select(self, cases: Int[np.ndarray, " chosen"] | slice) -> Groups:
@@ -103,11 +103,11 @@ class Groups(NamedTuple):
         return Groups(self.which[cases], self.sets)
 
     def ragged(self) -> Ragged:
-        """A copy of its set for every case."""
+        """The sets with one copy per case."""
         return self.sets.select(self.which)
 
     def padded(self) -> CandidateIds:
-        """Tensors with all sets as large as the largest of these cases.
+        """Tensors in which all sets are padded to the largest of these cases.
 
         A single set is not copied: the tensors are then expanded views of one row.
         """
@@ -118,17 +118,17 @@ class Groups(NamedTuple):
         return CandidateIds(ids.expand(n_cases, -1), mask.expand(n_cases, -1))
 
     def contains(self, ids: Int[np.ndarray, " cases"]) -> Bool[np.ndarray, " cases"]:
-        """Whether the set of each case holds the one id asked of it."""
+        """Whether the set of each case contains the given id; False for -1."""
         n_ids = int(max(self.sets.ids.max(initial=0), ids.max(initial=0))) + 1
         row = np.repeat(np.arange(self.sets.n_rows), self.sets.sizes)
-        held, asked = row * n_ids + self.sets.ids, self.which * n_ids + ids
-        return (ids >= 0) & np.isin(asked, held)
+        present, queries = row * n_ids + self.sets.ids, self.which * n_ids + ids
+        return (ids >= 0) & np.isin(queries, present)
 
 
 def stack(parts: list[Ragged]) -> Ragged:
-    """The rows of all parts under one another; of no parts, no rows."""
-    none = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
-    parts = [none, *parts]
+    """The rows of all parts, concatenated."""
+    empty = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
+    parts = [empty, *parts]
     sizes = np.concatenate([part.sizes for part in parts])
     return Ragged(_ends(sizes), np.concatenate([part.ids for part in parts]))
 

@@ -1,4 +1,4 @@
-"""Spectral hashing: short binary codes under which near inputs stay near."""
+"""Spectral hashing: short binary codes that are close for similar inputs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from sklearn.utils.validation import (
 from crbm.hashing.arrays import Matrix, from_torch
 from crbm.hashing.codes import check_n_bits
 
-# Up to this many inputs the full covariance matrix costs less than an iteration.
+# Up to this many inputs the full covariance matrix is faster than ARPACK.
 COVARIANCE_LIMIT = 300
-# Decimals kept of a phase, so that rounding does not decide cases on a threshold.
+# Decimals to which phases are rounded, so that rounding errors do not decide the bits
+# of inputs on a threshold.
 DECIMALS = 9
 
 
@@ -39,16 +40,16 @@ class SpectralHash(
 ):
     """Codes of `n_bits` bits whose Hamming distances follow those of the inputs.
 
-    The inputs are taken as uniform in a box along their principal directions. The
+    The inputs are modelled as uniform in a box along their principal directions. The
     graph Laplacian of such a box has known eigenfunctions, the cosines below; the
-    bits are the signs of those that vary most slowly. Learning is a PCA, nothing
-    else, and the same data always give the same codes.
+    bits are the signs of those that vary most slowly. Fitting is a PCA and
+    deterministic.
 
     Parameters
     ----------
     n_bits
         Length of a code, at most 62. It may exceed the number of inputs: long
-        directions then carry several bits.
+        directions then have several bits.
 
     Attributes
     ----------
@@ -56,12 +57,13 @@ class SpectralHash(
         Principal directions of the inputs, (n_directions, n_features_in_); in each
         the entry of the largest magnitude is positive.
     lower_
-        Least projection of the training inputs on each direction: the box's corner.
+        Smallest projection of the training inputs on each direction: a corner of the
+        box.
     extent_
         Length of the box along each direction.
     directions_
-        Direction that each bit looks along; none when the inputs do not vary, and
-        then all codes are 0.
+        Direction of each bit; empty if the inputs are constant, and then all codes
+        are 0.
     wave_numbers_
         Number of half waves of each bit's cosine along the box.
     n_features_in_
@@ -71,7 +73,7 @@ class SpectralHash(
     -----
     Bit (j, k) is 1 where cos(k pi (x_j - a_j) / R_j) > 0, for a projection x_j in a
     box from a_j of length R_j. Its eigenvalue grows with (k / R_j)^2, so the `n_bits`
-    least k / R_j with k >= 1 are taken. This is the algorithm of [2]_ that [1]_,
+    smallest k / R_j with k >= 1 are used. This is the algorithm of [2]_ that [1]_,
     Section 6.1 builds on. Sparse inputs are never made dense.
 
     References
@@ -89,17 +91,17 @@ class SpectralHash(
 
     n_bits: int
 
-    @no_type_check  # scikit-learn has wrong parameters stored here and refused in `fit`
+    @no_type_check  # scikit-learn: `__init__` stores any value, `fit` checks it
     def __init__(self, n_bits: int = 7) -> None:
         self.n_bits = n_bits
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpectralHash:
-        """Learn the box and the slowest cosines in it; `y` is not used.
+        """Fit the box and its slowest cosines; `y` is ignored.
 
-        With `sample_weight` each case counts that often for the principal directions.
+        `sample_weight` weights the cases in the PCA.
         """
         check_n_bits(self.n_bits)
-        X = self._validated(X)
+        X = self._validate(X)
         if sample_weight is None:
             self.components_ = _principal_directions(X, self.n_bits)
         else:
@@ -108,7 +110,7 @@ class SpectralHash(
             )
             X, weight = X[weight > 0], weight[weight > 0]
             self.components_ = _weighted_directions(X, weight, self.n_bits)
-        # an iteration finds them in reverse, and files want them in order
+        # eigsh returns a reversed view, which cannot be saved
         self.components_ = np.ascontiguousarray(self.components_)
         projections = X @ self.components_.T
         self.lower_ = projections.min(0)
@@ -120,7 +122,7 @@ class SpectralHash(
     def encode(self, X: Any) -> UInt8[np.ndarray, "cases bits"]:
         """The code of each input, one 0 or 1 per bit."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._validate(X, reset=False)
         if len(self.directions_) == 0:
             return np.zeros((X.shape[0], self._n_features_out), dtype=np.uint8)
         inside = (X @ self.components_.T - self.lower_)[:, self.directions_]
@@ -128,11 +130,11 @@ class SpectralHash(
         return _positive_cosine(inside * scale)
 
     def transform(self, X: Any) -> UInt8[np.ndarray, "cases bits"]:
-        """The codes, under the name that pipelines call."""
+        """The same as `encode`, for pipelines."""
         return self.encode(X)
 
-    def _restored(self, arrays: Mapping[str, np.ndarray]) -> SpectralHash:
-        """Take over arrays that were learned before, refusing what does not fit."""
+    def _restore(self, arrays: Mapping[str, np.ndarray]) -> SpectralHash:
+        """Load fitted arrays; raises if they are inconsistent."""
         self.components_ = arrays["components"]
         self.lower_, self.extent_ = arrays["lower"], arrays["extent"]
         self.directions_ = arrays["directions"]
@@ -146,7 +148,7 @@ class SpectralHash(
             raise ValueError("the arrays of the spectral hash do not fit together")
         return self
 
-    def _validated(self, X: Any, *, reset: bool = True) -> Matrix:
+    def _validate(self, X: Any, *, reset: bool = True) -> Matrix:
         X, kinds = from_torch(X), {"accept_sparse": "csr", "dtype": np.float64}
         return validate_data(self, X, reset=reset, **kinds)
 
@@ -166,32 +168,32 @@ def _principal_directions(
     n_directions = min(n_bits, n_features, n_cases - 1)
     solver = "covariance_eigh" if n_features <= COVARIANCE_LIMIT else "arpack"
     if not sparse.issparse(X):
-        # Centred first, a large mean costs the covariance no precision.
+        # Centre first: a large mean would cost the covariance precision.
         X = X - X.mean(0)
-    # The state of the generator fixes where the iteration starts.
+    # The random state fixes the start of the iteration.
     return PCA(n_directions, svd_solver=solver, random_state=0).fit(X).components_
 
 
 def _weighted_directions(
     X: Matrix, weight: Float64[np.ndarray, " cases"], n_bits: int
 ) -> Float64[np.ndarray, "directions features"]:
-    """The same with each case counted `weight` times, which PCA has no way to say."""
+    """Principal directions of weighted cases, which PCA does not support."""
     n_cases, n_features = X.shape
     if not _varies(X):
         return np.zeros((0, n_features))
     mean = (weight @ X) / weight.sum()
 
     def covariance_times(x: np.ndarray) -> np.ndarray:
-        away = weight[:, None] * (X @ x - mean @ x)
-        return X.T @ away - np.outer(mean, away.sum(0))
+        centred = weight[:, None] * (X @ x - mean @ x)
+        return X.T @ centred - np.outer(mean, centred.sum(0))
 
     n_directions = min(n_bits, n_features, n_cases - 1)
     if n_features <= COVARIANCE_LIMIT:
         vectors = np.linalg.eigh(covariance_times(np.eye(n_features)))[1]
     else:
         shape = (n_features, n_features)
-        one = functools.partial(_as_column, covariance_times)
-        operator = LinearOperator(shape, one, matmat=covariance_times, dtype=float)
+        matvec = functools.partial(_as_column, covariance_times)
+        operator = LinearOperator(shape, matvec, matmat=covariance_times, dtype=float)
         vectors = eigsh(operator, n_directions, v0=np.ones(n_features))[1]
     components = vectors[:, ::-1][:, :n_directions].T
     largest = np.abs(components).argmax(1)
@@ -205,22 +207,22 @@ def _as_column(times: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.n
 
 def _varies(X: Matrix) -> bool:
     if sparse.issparse(X):
-        least, most = min_max_axis(X, axis=0)
+        low, high = min_max_axis(X, axis=0)
     else:
-        least, most = X.min(0), X.max(0)
-    return bool((least < most).any())
+        low, high = X.min(0), X.max(0)
+    return bool((low < high).any())
 
 
 def _slowest(
     extent: Float64[np.ndarray, " directions"], n_bits: int
 ) -> tuple[Int[np.ndarray, " bits"], Int[np.ndarray, " bits"]]:
-    """Direction and wave number of the `n_bits` cosines of the least frequency."""
-    real = np.flatnonzero(extent > 0)
+    """Direction and wave number of the `n_bits` cosines of lowest frequency."""
+    nonempty = np.flatnonzero(extent > 0)
     wave_numbers = np.arange(1, n_bits + 1)
-    frequency = wave_numbers / extent[real, None]
+    frequency = wave_numbers / extent[nonempty, None]
     order = np.argsort(frequency, axis=None, kind="stable")[:n_bits]
     direction, wave = np.divmod(order, n_bits)
-    return real[direction], wave_numbers[wave]
+    return nonempty[direction], wave_numbers[wave]
 
 
 def _positive_cosine(
