@@ -1,4 +1,4 @@
-"""Products with mostly zeros: sums of rows against whole products, in every kind."""
+"""Products that skip zeros against those of torch."""
 
 import subprocess
 import sys
@@ -16,16 +16,16 @@ from crbm.types import Batch
 
 
 @pytest.fixture
-def by_loop(monkeypatch):
-    """Whether each product asked for was made by the loops, in order."""
-    found, ask = [], products._mostly_zeros
+def compiled(monkeypatch):
+    """For each product, in order, whether a compiled kernel computes it."""
+    answers, mostly_zeros = [], products._mostly_zeros
 
-    def asked(*tensors):
-        found.append(ask(*tensors))
-        return found[-1]
+    def record(*tensors):
+        answers.append(mostly_zeros(*tensors))
+        return answers[-1]
 
-    monkeypatch.setattr(products, "_mostly_zeros", asked)
-    return found
+    monkeypatch.setattr(products, "_mostly_zeros", record)
+    return answers
 
 
 def sparse(*shape, share, seed=0):
@@ -48,7 +48,7 @@ def one_thread():
 
 
 SHAPES = [(128, 300, 64), (1, 1100, 1000), (33, 257, 131), (1030, 1, 1024)]
-# the last digits of sums of some hundred numbers
+# rounding of sums of a few hundred terms
 NEAR = {"rtol": 1e-5, "atol": 2e-5}
 
 
@@ -69,24 +69,24 @@ def test_products_equal_those_of_double_precision(share, shape):
 
 @needs_numba
 @pytest.mark.parametrize(("share", "expected"), [(0.2, True), (0.5, False)])
-def test_the_loops_multiply_where_few_numbers_are_not_zero(share, expected, by_loop):
+def test_few_nonzero_elements_select_the_compiled_kernel(share, expected, compiled):
     x, weight = sparse(128, 300, share=share), dense(300, 64)
     products.affine(x, weight, weight[0])
     products.add_product_(weight, x, dense(128, 64), 1.0)
-    assert by_loop == [expected, expected]
+    assert compiled == [expected, expected]
 
 
 @needs_numba
-def test_more_threads_ask_for_more_zeros(by_loop):
+def test_more_threads_require_more_zeros(compiled):
     x, weight = sparse(128, 300, share=0.25), dense(300, 64)
     for n_threads in (1, 2):
         torch.set_num_threads(n_threads)
         products.affine(x, weight, weight[0])
-    assert by_loop == [True, False]
+    assert compiled == [True, False]
 
 
 @needs_numba
-def test_what_is_not_a_number_spoils_its_row_alone():
+def test_nan_affects_only_its_row():
     x, weight = sparse(128, 300, share=0.1), dense(300, 64)
     x[5, 7] = torch.nan
     found = products.affine(x, weight, weight[0])
@@ -98,8 +98,8 @@ def test_what_is_not_a_number_spoils_its_row_alone():
 
 
 @needs_numba
-@pytest.mark.parametrize("kind", ["double", "strided", "small", "not wanted"])
-def test_other_tensors_are_left_to_torch(kind, by_loop):
+@pytest.mark.parametrize("kind", ["double", "strided", "small", "disabled"])
+def test_other_tensors_go_to_torch(kind, compiled):
     x, weight = sparse(128, 300, share=0.1), dense(300, 64)
     if kind == "double":
         x, weight = x.double(), weight.double()
@@ -108,13 +108,13 @@ def test_other_tensors_are_left_to_torch(kind, by_loop):
     elif kind == "small":
         x = x[:20].clone()
     bias = weight.new_zeros(64)
-    wanted = kernels.disabled() if kind == "not wanted" else torch.no_grad()
-    with wanted:
+    context = kernels.disabled() if kind == "disabled" else torch.no_grad()
+    with context:
         assert torch.equal(products.affine(x, weight, bias), x @ weight)
-    assert by_loop == [False]
+    assert compiled == [False]
 
 
-MISFITS = """
+MISMATCHES = """
 import torch
 from crbm.kernels.products import add_product_, affine
 
@@ -132,16 +132,16 @@ for call in calls:
     try:
         call()
     except (RuntimeError, ValueError):
-        print("refused")
+        print("raised")
 """
 
 
-def test_shapes_that_do_not_fit_are_refused():
-    # on its own, as the types of tests would refuse them first
-    told = subprocess.run(
-        [sys.executable, "-c", MISFITS], capture_output=True, text=True, timeout=120
+def test_mismatched_shapes_and_dtypes_raise():
+    # in a process of its own, because jaxtyping would raise first in this one
+    result = subprocess.run(
+        [sys.executable, "-c", MISMATCHES], capture_output=True, text=True, timeout=120
     )
-    assert told.stdout.split() == 6 * ["refused"], told.stderr
+    assert result.stdout.split() == 6 * ["raised"], result.stderr
 
 
 @pytest.mark.parametrize("of", ["weight", "bias"])
@@ -155,27 +155,29 @@ def test_products_are_differentiable(of):
 
 @needs_numba
 @pytest.mark.parametrize(
-    "rule", [objectives.ContrastiveDivergence(1), objectives.ExactLikelihood()]
+    "objective", [objectives.ContrastiveDivergence(1), objectives.ExactLikelihood()]
 )
-def test_a_model_learns_the_same_from_mostly_zeros(rule, by_loop, assert_same_weights):
-    n_hidden = 0 if isinstance(rule, objectives.ExactLikelihood) else 90
+def test_training_on_mostly_zeros_gives_the_same_weights(
+    objective, compiled, assert_same_weights
+):
+    n_hidden = 0 if isinstance(objective, objectives.ExactLikelihood) else 90
     generator = torch.Generator().manual_seed(0)
     u, v = ((torch.rand(256, 100, generator=generator) < 0.1).float() for _ in range(2))
 
-    def trained():
+    def train():
         generator = torch.Generator().manual_seed(1)
         model = crbm.CRBM(100, 100, n_hidden, generator)
-        training.fit(model, rule, Batch(u, v), n_epochs=2, generator=generator)
+        training.fit(model, objective, Batch(u, v), n_epochs=2, generator=generator)
         return model.state_dict()
 
-    assert_same_weights(trained)
-    assert True in by_loop
+    assert_same_weights(train)
+    assert True in compiled
 
 
 @needs_numba
-def test_rows_that_are_looked_at_stand_for_all(by_loop):
+def test_the_share_of_zeros_is_estimated_from_a_few_rows(compiled):
     x = torch.zeros(128, 300)
-    x[1] = 1.0  # one of many, which is not looked at
+    x[1] = 1.0  # a row that is not counted
     found = products.affine(x, dense(300, 64), torch.zeros(64))
-    assert by_loop == [True]
+    assert compiled == [True]
     assert np.flatnonzero(found.any(1)).tolist() == [1]

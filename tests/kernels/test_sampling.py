@@ -1,4 +1,4 @@
-"""Samples: unbiased, independent, certain where they must be, and repeatable."""
+"""Samples are unbiased, independent, repeatable, and exact at probabilities 0 and 1."""
 
 import math
 from contextlib import nullcontext
@@ -20,7 +20,7 @@ def seeded(seed=0):
 
 @pytest.fixture(params=["generator", "stream", "stream of NumPy"])
 def source(request):
-    """Each source of bits, made from a generator."""
+    """Each kind of source, as a function of a generator."""
     if request.param == "generator":
         return lambda generator: generator
 
@@ -33,7 +33,7 @@ def source(request):
 
 @pytest.fixture(params=["16 bits", "32 bits", "double"])
 def draw(request, source):
-    """Each path: probabilities to samples."""
+    """Each path from probabilities to samples."""
 
     def run(p, generator):
         if request.param == "32 bits":
@@ -48,14 +48,14 @@ def draw(request, source):
 
 @pytest.mark.parametrize("chance", CHANCES)
 def test_samples_have_the_given_mean(draw, chance):
-    """A million samples; |z| < 4 fails once in 16,000 and sees a bias of 0.002."""
+    """A million samples; |z| < 4 fails once in 16,000 and detects a bias of 0.002."""
     n = 1_000_000
     mean = draw(torch.full((n,), chance), seeded()).mean().item()
     assert abs(mean - chance) / math.sqrt(chance * (1 - chance) / n) < 4
 
 
-def test_every_place_of_a_draw_is_unbiased(draw):
-    """Four samples share an int64, whose highest bit torch leaves 0 by default."""
+def test_every_position_in_a_word_is_unbiased(draw):
+    """Four samples share an int64, whose highest bit torch sets to 0 by default."""
     counts = draw(torch.full((250_000, 4), 0.5), seeded()).sum(0)
     z = (counts - 125_000).abs() / math.sqrt(62_500)
     assert (z < 4).all()
@@ -72,24 +72,24 @@ def test_neighbours_are_independent(draw, lag):
     assert chisquare(counts.numpy(), expected).pvalue > 1e-3
 
 
-def test_certain_units_are_certain(draw):
+def test_probabilities_0_and_1_are_exact(draw):
     ends = torch.tensor([0.0, 1.0]).repeat(100_000)
     assert torch.equal(draw(ends, seeded()).float(), ends)
 
 
-def test_infinite_log_odds_are_certain():
+def test_infinite_log_odds_are_exact():
     logits = torch.tensor([-torch.inf, torch.inf]).repeat(100_000)
     samples = sampling.from_logits(logits, seeded())
     assert torch.equal(samples, (logits > 0).float())
 
 
-def test_log_odds_and_probabilities_draw_alike():
+def test_log_odds_and_probabilities_give_the_same_samples():
     logits = torch.randn(1001, generator=seeded(3))
     by_logits = sampling.from_logits(logits, seeded())
     assert torch.equal(by_logits, sampling.bernoulli(logits.sigmoid(), seeded()))
 
 
-def test_arguments_are_left_alone(draw):
+def test_arguments_are_not_modified(draw):
     p = torch.rand(5, 3, generator=seeded(2))
     before = p.clone()
     samples = draw(p, seeded())
@@ -98,7 +98,7 @@ def test_arguments_are_left_alone(draw):
     assert set(samples.unique().tolist()) <= {0.0, 1.0}
 
 
-def test_samples_carry_no_gradient():
+def test_samples_require_no_gradient():
     logits = torch.zeros(4, requires_grad=True)
     for samples in (
         sampling.from_logits(logits),
@@ -108,7 +108,7 @@ def test_samples_carry_no_gradient():
         assert not samples.requires_grad
 
 
-def test_samples_repeat_whatever_the_number_of_threads(draw):
+def test_samples_do_not_depend_on_the_number_of_threads(draw):
     p = torch.rand(300, 257, generator=seeded(1))
     n_threads = torch.get_num_threads()
     results = []
@@ -123,13 +123,13 @@ def test_samples_repeat_whatever_the_number_of_threads(draw):
 
 
 def fixed_bits(monkeypatch, bits):
-    """Let every draw find these bits."""
+    """Use these bits for every sample."""
     monkeypatch.setattr(sampling, "_bits", lambda like, dtype, source: bits)
 
 
 @pytest.mark.parametrize("chance", [0.0, 2**-17, *CHANCES, 1 - 2**-17, 1.0])
 def test_sixteen_bits_round_to_the_nearest_step(monkeypatch, chance):
-    """All 65,536 draws there are, each once: the share of ones is the probability."""
+    """Over all 65,536 values of the bits, the share of ones is the probability."""
     fixed_bits(monkeypatch, torch.arange(-(2**15), 2**15, dtype=torch.int16))
     p = torch.full((2**16,), chance)
     bias = sampling.bernoulli(p).double().mean().item() - p[0].item()
@@ -138,14 +138,14 @@ def test_sixteen_bits_round_to_the_nearest_step(monkeypatch, chance):
 
 
 @pytest.mark.parametrize("chance", CHANCES)
-def test_thirty_two_bits_turn_at_the_exact_threshold(monkeypatch, chance):
+def test_thirty_two_bits_have_the_exact_threshold(monkeypatch, chance):
     p = torch.full((2,), chance, dtype=torch.float64)
     threshold = math.ceil(chance * 2**32) - 2**31  # this many integers lie below
     fixed_bits(monkeypatch, torch.tensor([threshold - 1, threshold]).int())
     assert sampling.bernoulli(p).tolist() == [1, 0]
 
 
-def test_the_same_samples_with_less_memory():
+def test_from_logits_in_place_gives_the_same_samples():
     logits = torch.randn(1001, generator=seeded(3))
     expected = sampling.from_logits(logits, seeded())
     found = sampling.from_logits_(logits, seeded())
@@ -153,7 +153,7 @@ def test_the_same_samples_with_less_memory():
     assert found.data_ptr() == logits.data_ptr()
 
 
-def test_streams_are_for_chains_that_draw_much():
+def test_streams_are_for_long_chains():
     generator = seeded()
     assert sampling.stream(generator, torch.empty(100)) is generator
     assert isinstance(
@@ -161,8 +161,8 @@ def test_streams_are_for_chains_that_draw_much():
     )
 
 
-def test_a_stream_leaves_no_state_but_the_generators():
-    """What a checkpoint keeps, the generator's state, repeats the streams after it."""
+def test_streams_are_determined_by_the_state_of_the_generator():
+    """A checkpoint stores the generator's state; later streams then repeat."""
     generator, fair = seeded(), torch.full((1000,), 0.5)
     state = generator.get_state()
     first, second = (

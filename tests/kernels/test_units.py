@@ -1,4 +1,4 @@
-"""Compiled loops against torch's operations, and torch's where there are none."""
+"""Compiled kernels of units against torch, and torch where they do not apply."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ EDGES = [0.0, -0.0, 1e-30, 17.0, -17.0, 88.0, -88.0, 200.0, -200.0]
 
 
 def logits(*shape, seed=0):
-    """Log-odds of all sizes, with edges among them."""
+    """Log-odds of all magnitudes, with edge cases among them."""
     generator = torch.Generator().manual_seed(seed)
     x = 5 * torch.randn(*shape, generator=generator)
     x.view(-1)[: len(EDGES)] = torch.tensor(EDGES[: x.numel()])
@@ -29,7 +29,7 @@ def logits(*shape, seed=0):
 
 @needs_numba
 @pytest.mark.parametrize("value", [*EDGES, torch.inf, -torch.inf, 0.3, -2.5, 9.0])
-def test_of_all_16_bits_the_right_share_lies_below(value):
+def test_over_all_16_bit_numbers_the_share_of_ones_is_the_probability(value):
     bits = torch.arange(-(2**15), 2**15).to(torch.int16)
     x = torch.full((2**16,), value)
     exact = float(torch.tensor(value, dtype=torch.float64).sigmoid())
@@ -48,25 +48,25 @@ def test_of_all_16_bits_the_right_share_lies_below(value):
 def test_each_lane_is_an_sfc64_of_numpy():
     seeds = np.random.default_rng(0).integers(2**63, size=kernels.Lanes.N_SEEDS)
     lanes = kernels.Lanes(seeds)
-    drawn = [lanes.words(n_words) for n_words in (640, 64, 0, 100, 6400)]
+    parts = [lanes.words(n_words) for n_words in (640, 64, 0, 100, 6400)]
     for lane, (a, b, c) in enumerate(seeds.reshape(3, -1).T.tolist()):
         numpys = SFC64()
         state = np.array([a, b, c, 1], dtype=np.uint64)
         numpys.state = {**numpys.state, "state": {"state": state}}
         numpys.random_raw(12)
-        found = np.concatenate([words[lane::64] for words in drawn])
+        found = np.concatenate([words[lane::64] for words in parts])
         assert np.array_equal(found, numpys.random_raw(len(found)))
 
 
 @needs_numba
 @pytest.mark.parametrize("n_units", [1, 255, 256, 257, 10_007])
 @pytest.mark.parametrize("of_logits", [True, False])
-def test_lanes_draw_by_their_words_in_order(n_units, of_logits):
+def test_lanes_sample_with_their_words_in_order(n_units, of_logits):
     seeds = np.random.default_rng(0).integers(2**63, size=kernels.Lanes.N_SEEDS)
     at_once, by_words = kernels.Lanes(seeds), kernels.Lanes(seeds)
     x = logits(n_units)
     x = x if of_logits else x.sigmoid()
-    for _ in range(2):  # a draw leaves the generators where its words do
+    for _ in range(2):  # sampling advances the generators as drawing words does
         words = by_words.words(-(-n_units // 4)).view(np.int16)[:n_units]
         bits = torch.from_numpy(words)
         expected = kernels.bernoulli_(x.clone(), bits, logits=of_logits)
@@ -74,18 +74,18 @@ def test_lanes_draw_by_their_words_in_order(n_units, of_logits):
 
 
 @needs_numba
-def test_streams_are_lanes_where_there_are_loops():
+def test_streams_are_lanes_where_kernels_are_compiled():
     generator = torch.Generator().manual_seed(0)
     lanes = sampling.Stream(generator).words(10**5)
     with kernels.disabled():
         single = sampling.Stream(generator).words(10**5)
     assert isinstance(single[0], np.uint64)
-    # lanes of their own: no word comes twice, and the two kinds share none
+    # no word is repeated within a stream, or between the two kinds of stream
     assert len(np.unique(np.concatenate([lanes, single]))) == 2 * 10**5
 
 
 @needs_numba
-def test_samples_are_those_of_torch():
+def test_samples_equal_those_of_torch():
     x = logits(300, 700)
     p = x.sigmoid()
 
@@ -100,13 +100,13 @@ def test_samples_are_those_of_torch():
         expected = samples()
     for one, other in zip(samples(), expected, strict=True):
         assert torch.equal(one, other)
-    assert torch.equal(x, logits(300, 700))  # what was given is left alone
+    assert torch.equal(x, logits(300, 700))  # arguments are not modified
     assert torch.equal(p, x.sigmoid())
 
 
 @pytest.mark.parametrize("shape", [(50, 300), (4, 5, 6), (7,)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_rows_are_copied_where_they_are_wanted(shape, dtype):
+def test_only_the_given_rows_are_copied(shape, dtype):
     old, new = (logits(*shape, seed=seed).to(dtype) for seed in range(2))
     rows = torch.rand(shape[:-1], generator=torch.Generator().manual_seed(0)) < 0.5
     expected = torch.where(rows[..., None], new, old)
@@ -147,13 +147,13 @@ def test_softplus_and_means_equal_double_precision(n_states, n_hidden):
 
 
 def row_logits(n_hidden, dtype=torch.float32):
-    """Two parts of log-odds, with edges among them, and 30 rows for each case."""
+    """The summands of log-odds, with edge cases among them, and 30 rows per case."""
     parts = RowLogits(logits(60, n_hidden), logits(40, n_hidden, seed=1))
     ids = torch.randint(60, (40, 30), generator=torch.Generator().manual_seed(2))
     return RowLogits(*(part.to(dtype) for part in parts)), ids
 
 
-def summed(logits, ids):
+def sum_of_parts(logits, ids):
     """The log-odds of every case and candidate, in double precision."""
     return logits.by_row.double()[ids] + logits.by_case.double()[:, None]
 
@@ -163,9 +163,9 @@ def summed(logits, ids):
 def test_sums_over_rows_equal_those_of_the_whole_table(n_hidden, dtype, monkeypatch):
     monkeypatch.setattr(units, "BLOCK", 1000)  # some blocks hold one case, some many
     parts, ids = row_logits(n_hidden, dtype)
-    x = summed(parts, ids)
+    x = sum_of_parts(parts, ids)
     weight = torch.rand(ids.shape, generator=torch.Generator().manual_seed(3)) - 0.2
-    weight.relu_()  # a fifth does not count
+    weight.relu_()  # a fifth has weight 0
     h = x.sigmoid() * weight.double()[..., None]
     total = kernels.softplus_of_rows(parts, ids).double()
     assert_close(total, softplus(x).sum(-1), rtol=5e-7, atol=2e-5)
@@ -177,17 +177,17 @@ def test_sums_over_rows_equal_those_of_the_whole_table(n_hidden, dtype, monkeypa
 
 
 @needs_numba
-def test_the_loops_serve_rows_and_agree_with_torch():
+def test_sums_over_rows_are_compiled_and_equal_those_of_torch():
     parts, ids = row_logits(100)
-    every = torch.arange(60).expand(40, -1)  # as all label sets are for every case
-    for rows in (ids, every):
+    all_rows = torch.arange(60).expand(40, -1)  # every label set for every case
+    for rows in (ids, all_rows):
         weight = torch.full(rows.shape, 0.1)
         fast = kernels.softplus_of_rows(parts, rows)
         fast_sums = kernels.means_of_rows(parts, rows, weight)
         with kernels.disabled():
             slow = kernels.softplus_of_rows(parts, rows)
             slow_sums = kernels.means_of_rows(parts, rows, weight)
-        assert not torch.equal(fast, slow)  # or torch did both
+        assert not torch.equal(fast, slow)  # else torch computed both
         assert_close(fast, slow, rtol=1e-6, atol=1e-4)
         for one, other in zip(fast_sums, slow_sums, strict=True):
             assert_close(one, other, rtol=2e-6, atol=2e-6)
@@ -205,7 +205,7 @@ def test_rows_are_differentiable():
 
 
 @needs_numba
-def test_rows_that_are_not_numbers_stay_so():
+def test_sums_over_rows_keep_nan():
     parts, ids = row_logits(50)
     parts.by_case[3, 4] = torch.nan
     total = kernels.softplus_of_rows(parts, ids)
@@ -214,7 +214,7 @@ def test_rows_that_are_not_numbers_stay_so():
 
 
 @needs_numba
-def test_many_units_of_any_kind_do_not_overflow():
+def test_many_units_do_not_overflow():
     for value in (0.0, 60.0, -60.0):
         x = torch.full((2, 5000), value)
         expected = softplus(x.double()).sum(-1)
@@ -224,7 +224,7 @@ def test_many_units_of_any_kind_do_not_overflow():
 
 
 @needs_numba
-def test_what_is_not_a_number_stays_so():
+def test_softplus_and_means_keep_nan():
     x = logits(50, 30)
     x[3, 4] = torch.nan
     total, means = kernels.softplus_and_means(x)
@@ -242,9 +242,9 @@ def test_what_is_not_a_number_stays_so():
         torch.zeros(64, 64).T[::2],
         torch.zeros(4, 4),
     ],
-    ids=["double", "differentiated", "expanded", "strided", "small"],
+    ids=["double", "requires grad", "expanded", "strided", "small"],
 )
-def test_other_tensors_are_left_to_torch_and_kept(x):
+def test_other_tensors_go_to_torch_and_are_not_modified(x):
     assert not kernels.supports(x)
     total, means = kernels.softplus_and_means(x)
     assert_close(total, softplus(x).sum(-1))
@@ -252,7 +252,7 @@ def test_other_tensors_are_left_to_torch_and_kept(x):
     assert not x.any()
 
 
-def test_torch_serves_where_the_loops_are_not_wanted():
+def test_torch_is_used_where_kernels_are_disabled():
     x = logits(40, 50)
     with kernels.disabled():
         assert not kernels.supports(x)
@@ -263,23 +263,25 @@ def test_torch_serves_where_the_loops_are_not_wanted():
 
 @needs_numba
 @pytest.mark.parametrize(
-    "rule", [objectives.ContrastiveDivergence(2), objectives.Perceptron(3)]
+    "objective", [objectives.ContrastiveDivergence(2), objectives.Perceptron(3)]
 )
-def test_a_model_learns_the_same_either_way(rule, assert_same_weights):
+def test_training_gives_the_same_weights_with_and_without_kernels(
+    objective, assert_same_weights
+):
     generator = torch.Generator().manual_seed(0)
     u, v = (torch.rand(128, 40, generator=generator).round() for _ in range(2))
 
-    def trained():
+    def train():
         generator = torch.Generator().manual_seed(1)
         model = crbm.CRBM(40, 40, 20, generator)
-        training.fit(model, rule, Batch(u, v), n_epochs=2, generator=generator)
+        training.fit(model, objective, Batch(u, v), n_epochs=2, generator=generator)
         return model.state_dict()
 
-    assert_same_weights(trained)
+    assert_same_weights(train)
 
 
 @needs_numba
-def test_a_model_learns_the_same_from_candidates_either_way(assert_same_weights):
+def test_training_on_candidates_gives_the_same_weights(assert_same_weights):
     generator = torch.Generator().manual_seed(0)
     u, v = (torch.rand(300, 30, generator=generator).round() for _ in range(2))
     ids = torch.randint(300, (300, 50), generator=generator)
@@ -287,17 +289,17 @@ def test_a_model_learns_the_same_from_candidates_either_way(assert_same_weights)
     mask[:, 0] = True
     data = Batch(u, v, Candidates(v, mask, ids))
 
-    def trained():
+    def train():
         generator = torch.Generator().manual_seed(1)
         model = crbm.CRBM(30, 30, 20, generator)
-        rule = objectives.CandidateLikelihood()
-        training.fit(model, rule, data, n_epochs=3, generator=generator)
+        objective = objectives.CandidateLikelihood()
+        training.fit(model, objective, data, n_epochs=3, generator=generator)
         return model.state_dict()
 
-    assert_same_weights(trained)
+    assert_same_weights(train)
 
 
-def test_a_broken_numba_is_as_good_as_none():
+def test_kernels_work_without_numba():
     code = (
         "import sys; sys.modules['numba'] = None\n"
         "import torch; from crbm import kernels\n"
@@ -307,6 +309,6 @@ def test_a_broken_numba_is_as_good_as_none():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-def test_numba_is_not_imported_before_it_is_needed():
+def test_numba_is_imported_on_first_use():
     code = "import sys, crbm.estimators; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
