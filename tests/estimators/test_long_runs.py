@@ -8,7 +8,7 @@ from sklearn.datasets import make_multilabel_classification
 
 import crbm
 from crbm import persistence
-from crbm.training import Interrupted, checkpoint
+from crbm.training import Checkpoint, Interrupted
 
 X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=0)
 X = X.astype(np.float32)
@@ -38,13 +38,13 @@ def stopped_after(n_saves, monkeypatch, classifier):
 
     def counting(self, run):
         nonlocal n_done
-        self.checkpoint.save(run, self.shared)
+        self._save(run)
         n_done += 1
         if n_done == n_saves:
             raise Interrupted("stop")
 
     with monkeypatch.context() as patched:
-        patched.setattr(checkpoint.Keeper, "after_update", counting)
+        patched.setattr(Checkpoint, "after_update", counting)
         with pytest.raises(Interrupted):
             classifier.fit(X, Y)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crbm
-from crbm.estimators._encoding import forget_pages
+from crbm.estimators.encoding import forget_pages
 
 N_FEATURES, N_LABELS = 784, 4
 # Rows, and the limit in megabytes. A file held in memory would take 3,136 or 627 MB on

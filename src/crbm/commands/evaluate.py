@@ -14,14 +14,9 @@ from crbm.commands.data import for_model, in_single_precision
 from crbm.commands.output import check_output_path
 from crbm.commands.reading import Reading
 from crbm.estimators import (
-    HashCRBMClassifier,
-    LogisticClassifier,
     StructuredClassifier,
     load,
 )
-
-# Classifiers whose joint probabilities cost no more than their predictions.
-EXACT = (HashCRBMClassifier, LogisticClassifier)
 
 
 def run(
@@ -63,7 +58,7 @@ def run(
     X, Y = in_single_precision(data.X), to_dense(data.Y)
     predicted, p = classifier.predict(X), classifier.predict_proba(X)
     measures = overall_measures(X, Y, predicted, p)
-    if joint or isinstance(classifier, EXACT):
+    if joint or classifier.has_cheap_joint:
         log_probability = classifier.score_samples(X, Y)
         measures["joint_log_loss"] = metrics.joint_log_loss(log_probability)
     report: dict[str, Any] = {"model": str(model), "data": source, "n_cases": len(Y)}

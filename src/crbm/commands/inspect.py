@@ -12,13 +12,7 @@ from jaxtyping import Float
 from crbm import persistence, plotting
 from crbm.commands.images import image_shape
 from crbm.commands.output import check_output_path
-from crbm.estimators import (
-    HashCRBMClassifier,
-    LogisticClassifier,
-    StructuredClassifier,
-    load,
-    saved,
-)
+from crbm.estimators import StructuredClassifier, files, load
 from crbm.inference import couplings
 from crbm.training import History
 
@@ -78,19 +72,20 @@ def describe(classifier: StructuredClassifier) -> dict[str, Any]:
         "label_names": classifier.label_names_,
         "feature_names": features,
         "trained_on": data or None,
-        "settings": saved.description(classifier)["parameters"],
+        "settings": files.description(classifier)["parameters"],
         "training": [_describe_training(history) for history in classifier.histories_],
     }
-    if isinstance(classifier, HashCRBMClassifier):
+    if hasattr(classifier, "candidate_recall_"):
         report["candidate_recall"] = classifier.candidate_recall_
-        report["n_label_sets"] = len(classifier.sets_.table_)
+        report["n_label_sets"] = len(classifier.label_sets_)
     return report
 
 
 def is_coupled(classifier: StructuredClassifier) -> bool:
     """Whether the labels depend on each other and are few enough for all pairs."""
-    independent = isinstance(classifier, LogisticClassifier)
-    return not independent and 1 < classifier.n_labels_ <= MOST_LABELS
+    example = np.zeros((1, classifier.n_features_in_), dtype=np.float32)
+    energy = classifier.condition(example)[0]
+    return not energy.is_independent and 1 < classifier.n_labels_ <= MOST_LABELS
 
 
 def label_couplings(
@@ -102,10 +97,11 @@ def label_couplings(
     standardised inputs, averaged over label sets of the training data and over the
     members of an ensemble.
     """
-    hashed = isinstance(classifier, HashCRBMClassifier)
-    sets = classifier.sets_.table_ if hashed else classifier.observed_
-    v = sets[:: max(1, len(sets) // N_STATES)].to(classifier.models_[0].bias_v)
-    u = v.new_zeros(1, classifier._n_inputs)
+    sets = classifier.label_sets_
+    dtype = next(classifier.models_[0].parameters()).dtype
+    v = sets[:: max(1, len(sets) // N_STATES)].to(dtype)
+    n_inputs: Any = classifier.models_[0].n_inputs
+    u = v.new_zeros(1, n_inputs)
     members = [couplings.run(model.condition(u), v) for model in classifier.models_]
     return torch.stack(members).mean(0).double().numpy()
 

@@ -16,19 +16,12 @@ from crbm.commands.data import in_single_precision, load, select_part
 from crbm.commands.output import check_output_path
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
-from crbm.estimators import (
-    CRBMClassifier,
-    CRFClassifier,
-    HashCRBMClassifier,
-    LogisticClassifier,
-    StructuredClassifier,
-)
+from crbm.estimators import StructuredClassifier
 
 MODELS: dict[str, type[StructuredClassifier]] = {
-    "hash-crbm": HashCRBMClassifier,
-    "crbm": CRBMClassifier,
-    "crf": CRFClassifier,
-    "logreg": LogisticClassifier,
+    kind.short_name: kind
+    for kind in StructuredClassifier.registry.values()
+    if kind.short_name is not None
 }
 
 
@@ -100,10 +93,11 @@ def fit(
     if held_out is not None:
         validation = (in_single_precision(held_out.X), held_out.Y)
     classifier.fit(X, data.Y, validation=validation)
-    classifier.label_names_ = list(data.label_names)
-    classifier.trained_on_ = data.summary()
-    if data.output_shape is not None:
-        classifier.output_shape_ = data.output_shape
+    classifier.describe(
+        label_names=data.label_names,
+        trained_on=data.summary(),
+        output_shape=data.output_shape,
+    )
 
 
 def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A CRBM trained by any learning rule, read out by any inference."""
+"""A CRBM trained by any objective, read out by any inference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Generator
 
 from crbm import checks
 from crbm.energies import Energy
-from crbm.estimators.joint import UnlimitedClassifier
+from crbm.estimators.structured import StructuredClassifier
 from crbm.inference import exact, loopy_bp, mean_field, search
 from crbm.models import CRBM, EnergyModel
 from crbm.objectives import (
@@ -25,6 +25,8 @@ from crbm.objectives import (
 )
 from crbm.types import Batch, Found, Marginals
 
+Inference = Callable[[Energy], Found | Marginals]
+
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "cd": ContrastiveDivergence,
     "perceptron": Perceptron,
@@ -32,6 +34,7 @@ OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "mean_field": MeanFieldLikelihood,
     "exact": ExactLikelihood,
 }
+MODULES = {"objective": "objectives", "inference": "inference"}
 INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
     "mean_field": mean_field.run,
     "loopy_bp": loopy_bp.run,
@@ -41,10 +44,10 @@ INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CRBMClassifier(UnlimitedClassifier):
-    """A conditional RBM over the labels, with the paper's learning rules.
+class CRBMClassifier(StructuredClassifier):
+    """A conditional RBM over the labels, with the paper's objectives.
 
-    For the training parameters see `Learner`.
+    For the training parameters see `StructuredClassifier`.
 
     Parameters
     ----------
@@ -52,15 +55,18 @@ class CRBMClassifier(UnlimitedClassifier):
         Hidden units, through which the labels depend on each other, and the standard
         deviation of their initial couplings.
     hidden_bias
-        The log-odds that hidden units start at, while labels start at how often they
-        are on; None starts all biases at zero. On many images -2 ends better.
+        Initial log-odds of the hidden units, with labels at their base rates; None
+        starts all biases at zero. On images -2 often ends better.
     objective, objective_params
-        The learning rule: "perceptron" (CD-PercLoss), "cd", "max_margin", "mean_field"
-        (best after one of the others, with `warm_start`) or, with at most 20 labels,
-        "exact"; and its settings, e.g. `{"n_steps": 10}`.
+        An object of `crbm.objectives`, or a name: "perceptron" (CD-PercLoss), "cd",
+        "max_margin", "mean_field" (best after one of the others, with `warm_start`) or,
+        with at most 20 labels, "exact"; the parameters of a named one, e.g.
+        `{"n_steps": 10}`.
     inference, inference_params
-        How to predict: "mean_field", "loopy_bp", "search" (the lowest free energy met
-        by mean field, as the paper predicts images) or "exact"; and its settings.
+        How to predict: a function of an energy, e.g. `partial(mean_field.run,
+        n_steps=5)`, or a name: "mean_field", "loopy_bp", "search" (the lowest free
+        energy met by mean field, as the paper predicts images) or "exact"; the
+        parameters of a named one.
 
     Examples
     --------
@@ -74,23 +80,22 @@ class CRBMClassifier(UnlimitedClassifier):
     n_hidden: int = 128
     init_scale: float = 0.01
     hidden_bias: float | None = None
-    objective: str = "perceptron"
+    objective: str | Objective = "perceptron"
     objective_params: dict[str, Any] | None = None
-    inference: str = "mean_field"
+    inference: str | Inference = "mean_field"
     inference_params: dict[str, Any] | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        checks.one_of("objective", self.objective, OBJECTIVES)
-        checks.one_of("inference", self.inference, INFERENCES)
+        _check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
+        _check_choice("inference", self.inference, self.inference_params, INFERENCES)
         bias = self.hidden_bias
         if bias is not None and not isfinite(checks.number("hidden_bias", bias)):
             raise ValueError(f"`hidden_bias` must be finite; got {bias}.")
-        for which, functions in (("objective", OBJECTIVES), ("inference", INFERENCES)):
-            name = f"{which}_params"
-            _check_settings(name, getattr(self, name), functions[getattr(self, which)])
 
-    def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
+    short_name = "crbm"
+
+    def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
         return CRBM(
             n_inputs,
             self.n_labels_,
@@ -105,26 +110,51 @@ class CRBMClassifier(UnlimitedClassifier):
             model.start_biases(data.v, hidden=self.hidden_bias, weight=data.weight)
 
     def _objective(self) -> Objective:
+        if not isinstance(self.objective, str):
+            return self.objective
         return OBJECTIVES[self.objective](**(self.objective_params or {}))
 
     def _infer(self, energy: Energy, cases: Batch) -> Found | Marginals:
+        if not isinstance(self.inference, str):
+            return self.inference(energy)
         return INFERENCES[self.inference](energy, **(self.inference_params or {}))
 
 
-def _check_settings(name: str, settings: Any, of: Callable[..., Any]) -> None:
-    """Refuse settings that a learning rule or an inference does not have."""
-    if settings is None:
-        return
-    if not isinstance(settings, Mapping):
+def _check_choice(
+    name: str, choice: Any, parameters: Any, named: Mapping[str, Callable[..., Any]]
+) -> None:
+    """Refuse what is neither a known name, with its parameters, nor an object."""
+    if isinstance(choice, str):
+        checks.one_of(name, choice, named)
+        _check_parameters(f"{name}_params", parameters, named[choice])
+    elif isinstance(choice, type) or not callable(choice):
+        listed = ", ".join(repr(each) for each in named)
         raise TypeError(
-            f"`{name}` must be a dictionary, e.g. {{'n_steps': 10}}; got {settings!r}."
+            f"`{name}` must be one of {listed}, or an object of "
+            f"crbm.{MODULES[name]} that can be called; got {choice!r}."
+        )
+    elif parameters is not None:
+        raise ValueError(
+            f"`{name}_params` goes with a name; `{name}` is an object, which has its "
+            "parameters itself."
+        )
+
+
+def _check_parameters(name: str, parameters: Any, of: Callable[..., Any]) -> None:
+    """Refuse parameters that an objective or an inference does not have."""
+    if parameters is None:
+        return
+    if not isinstance(parameters, Mapping):
+        raise TypeError(
+            f"`{name}` must be a dictionary, e.g. {{'n_steps': 10}}; got "
+            f"{parameters!r}."
         )
     known = [
         option
         for option, parameter in signature(of).parameters.items()
         if isinstance(parameter.default, int | float | str)
     ]
-    for each in settings:
+    for each in parameters:
         if each not in known:
             listed = ", ".join(f"`{option}`" for option in known) or "none"
             raise ValueError(f"`{name}` has no `{each}` here; use {listed}.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Generator
 
 from crbm.energies import Energy
-from crbm.estimators.joint import UnlimitedClassifier
+from crbm.estimators.structured import StructuredClassifier
 from crbm.inference import loopy_bp
 from crbm.models import CRF, EnergyModel
 from crbm.objectives import BeliefLikelihood, Objective
@@ -15,10 +15,10 @@ from crbm.types import Batch, Marginals
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CRFClassifier(UnlimitedClassifier):
+class CRFClassifier(StructuredClassifier):
     """Labels coupled in pairs, learned and predicted with loopy belief propagation.
 
-    For the training parameters see `Learner`.
+    For the training parameters see `StructuredClassifier`.
 
     Parameters
     ----------
@@ -36,7 +36,9 @@ class CRFClassifier(UnlimitedClassifier):
     n_steps: int = 50
     damping: float = 0.3
 
-    def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
+    short_name = "crf"
+
+    def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
         return CRF(n_inputs, self.n_labels_, generator)
 
     def _objective(self) -> Objective:

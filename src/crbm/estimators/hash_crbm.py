@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 
 from crbm import checks
 from crbm.energies import Energy
-from crbm.estimators.base import StructuredClassifier, padded
+from crbm.estimators.structured import StructuredClassifier, padded
 from crbm.hashing import CandidateSets
 from crbm.hashing.ragged import Groups, Ragged
 from crbm.inference import exact
@@ -27,6 +27,8 @@ from crbm.types import Batch, Candidates, Cases, Marginals, States
 LARGEST_TABLE = 2**24
 # Rows of a table of label sets that are not worth cutting down for each batch.
 SMALL_TABLE = 1024
+# Cases that the recall of the candidates is estimated from.
+RECALL_CASES = 10_000
 
 
 class HashedCases(NamedTuple):
@@ -59,7 +61,7 @@ class HashCRBMClassifier(StructuredClassifier):
     Spectral hashing gives each input a short code; V(u), the candidates, are the label
     sets of training inputs whose codes differ in at most `radius` bits. Predicting by
     marginals can combine labels into sets never seen in training; by the mode it
-    cannot. For the training parameters see `Learner`.
+    cannot. For the training parameters see `StructuredClassifier`.
 
     Parameters
     ----------
@@ -78,6 +80,8 @@ class HashCRBMClassifier(StructuredClassifier):
 
     Attributes
     ----------
+    sets_
+        The fitted `CandidateSets`.
     candidate_recall_
         How often the true set was a candidate, for cases held out of the index.
 
@@ -104,6 +108,27 @@ class HashCRBMClassifier(StructuredClassifier):
     prediction: str = "marginals"
     n_estimators: int = 1
 
+    short_name = "hash-crbm"
+    has_cheap_joint = True
+
+    @property
+    def label_sets_(self) -> Tensor:
+        """The label sets seen in training."""
+        return self.sets_.table_
+
+    @property
+    def candidate_recall_(self) -> float:
+        """How often the true set was a candidate, for cases held out of the index.
+
+        Computed at first use, by an index of nine tenths of at most `RECALL_CASES`
+        training cases.
+        """
+        if not hasattr(self, "_candidate_recall"):
+            recall = held_out_recall(clone(self.sets_), self._recall_cases)
+            self._candidate_recall = recall
+            del self._recall_cases
+        return self._candidate_recall
+
     @property
     def _n_members(self) -> int:
         return self.n_estimators
@@ -113,7 +138,7 @@ class HashCRBMClassifier(StructuredClassifier):
         checks.one_of("prediction", self.prediction, ("marginals", "mode"))
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
 
-    def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
+    def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
         return CRBM(
             n_inputs,
             self.n_labels_,
@@ -143,7 +168,16 @@ class HashCRBMClassifier(StructuredClassifier):
         sets = CandidateSets(self.n_bits, self.radius)
         weight = None if data.weight is None else data.weight.numpy()
         self.sets_: CandidateSets = sets.fit(data.u, data.v, weight)
-        self.candidate_recall_ = held_out_recall(clone(sets), data)
+        self._recall_cases = complete_cases(data)
+        if hasattr(self, "_candidate_recall"):
+            del self._candidate_recall
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        return self.sets_.state(), {"candidate_recall_": self.candidate_recall_}
+
+    def _restore(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
+        self.sets_ = CandidateSets(self.n_bits, self.radius).restored(tensors)
+        self._candidate_recall = plain["candidate_recall_"]
 
     def _with_candidates(self, data: Batch) -> Cases:
         assert data.u is not None
@@ -203,20 +237,27 @@ class HashCRBMClassifier(StructuredClassifier):
         return States(candidates.table, torch.stack(joint).mean(0), candidates.ids)
 
 
+def complete_cases(data: Batch) -> Batch:
+    """Cases all of whose labels are known, at most `RECALL_CASES`, evenly spaced."""
+    assert data.u is not None
+    complete = (~data.v.isnan().any(1)).nonzero().squeeze(1)
+    chosen = complete[:: -(-len(complete) // RECALL_CASES) or 1]
+    return Batch(data.u[chosen], data.v[chosen])
+
+
 def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> float:
     """How often an unseen case's label set is among its candidates.
 
     Every tenth case is left out of an index built from the others; NaN where there are
-    too few complete cases to tell.
+    too few cases to tell.
     """
     assert data.u is not None
-    complete = (~data.v.isnan().any(1)).nonzero().squeeze(1)
-    judged = complete[:: round(1 / share)]
-    rest = complete[~torch.isin(complete, judged)]
-    if len(judged) == 0 or len(rest) < 2:
+    held_out = torch.zeros(data.n_cases, dtype=torch.bool)
+    held_out[:: round(1 / share)] = True
+    if not held_out.any() or (~held_out).sum() < 2:
         return float("nan")
-    sets.fit(data.u[rest], data.v[rest])
-    return sets.recall(data.u[judged], data.v[judged])
+    sets.fit(data.u[~held_out], data.v[~held_out])
+    return sets.recall(data.u[held_out], data.v[held_out])
 
 
 def agreeing_candidates(

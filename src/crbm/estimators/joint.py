@@ -1,16 +1,23 @@
-"""Probabilities of whole label sets where any output is possible."""
+"""Probabilities of whole label sets where any output is possible.
+
+Log probabilities are exact where one layer of a model has at most 20 units, and
+estimates otherwise: Bethe's for a CRF, annealed importance sampling for a CRBM. With
+more than `ENUMERABLE_LABELS` labels the likeliest sets are looked for among those seen
+in training and the one that the marginals round to.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from crbm.estimators.base import StructuredClassifier
 from crbm.inference import exact
 from crbm.inference.enumeration import all_states
 from crbm.inference.partition import log_partition
+from crbm.models import EnergyModel
 from crbm.types import Batch
 
 # All 2^n label sets are compared up to this many labels.
@@ -19,69 +26,76 @@ ENUMERABLE_LABELS = 12
 LARGEST_TABLE = 2**24
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class UnlimitedClassifier(StructuredClassifier):
-    """A classifier that may predict any of the 2^n label sets.
+def seen_sets(data: Batch, before: Tensor | None = None) -> Tensor:
+    """The label sets to compare: all, or those of complete cases and of `before`."""
+    n_labels = data.v.shape[1]
+    if n_labels <= ENUMERABLE_LABELS:
+        return all_states(n_labels, like=data.v)
+    complete = data.v[~data.v.isnan().any(1)]
+    return torch.cat([complete] if before is None else [before, complete]).unique(dim=0)
 
-    Log probabilities are exact where one layer of the model has at most 20 units, and
-    estimates otherwise (Bethe's for a CRF, annealed importance sampling for a CRBM).
-    With more than 12 labels `predict_top_k` compares the sets seen in training and the
-    one that the marginals round to.
-    """
 
-    def _learn_candidates(self, data: Batch, *, more: bool) -> None:
-        if self.n_labels_ <= ENUMERABLE_LABELS:
-            self.observed_ = all_states(self.n_labels_, like=data.v)
-            return
-        complete = data.v[~data.v.isnan().any(1)]
-        old = [self.observed_] if more else []
-        self.observed_ = torch.cat([*old, complete]).unique(dim=0)
+@torch.no_grad()
+def log_probability(models: Sequence[EnergyModel], u: Tensor, v: Tensor) -> Tensor:
+    """Log p(v | u), averaged over the members; unknown labels are summed out."""
+    members = []
+    for model in models:
+        energy = model.condition(u)
+        score = -energy.free_energy(v)
+        if v.isnan().any():
+            score = log_partition(energy.clamp(v))
+        members.append(score - log_partition(energy))
+    return torch.stack(members).logsumexp(0) - torch.tensor(len(members)).log()
 
-    @torch.no_grad()
-    def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
-        members = []
-        for model in self.models_:
-            energy = model.condition(u)
-            score = -energy.free_energy(v)
-            if v.isnan().any():  # unknown labels: sum over all that agree
-                score = log_partition(energy.clamp(v))
-            members.append(score - log_partition(energy))
-        return torch.stack(members).logsumexp(0) - torch.tensor(len(members)).log()
 
-    @torch.no_grad()
-    def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
-        width = max(self.n_labels_, getattr(self, "n_hidden", 1))
-        n_rows = max(1, LARGEST_TABLE // (len(self.observed_) * width))
-        found = []
-        for rows in torch.arange(len(u)).split(n_rows):
-            given = None if known is None else known[rows]
-            found.append(self._compared(u[rows], k, given))
-        labels, probability = zip(*found, strict=True)
-        return torch.cat(labels), torch.cat(probability)
+class Question(NamedTuple):
+    """Some cases whose likeliest label sets are asked for."""
 
-    def _compared(
-        self, u: Tensor, k: int, known: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        rounded = (self._marginals(u, known) > 0.5).to(u)
-        seen = (self.observed_ == rounded[:, None]).all(-1).any(-1)
-        chance = u.new_zeros(len(u), len(self.observed_) + 1)
-        for model in self.models_:
-            energy = model.condition(u)
-            log_z = log_partition(energy.clamp(known))[:, None]
-            table = exact.scores(energy, self.observed_)[1]
-            table = table.masked_fill(self._contradicts(known), -torch.inf)
-            extra = -energy.free_energy(rounded)[:, None]
-            extra = extra.masked_fill(seen[:, None], -torch.inf)
-            chance += torch.exp(torch.cat([table, extra], 1) - log_z)
-        best = (chance / len(self.models_)).topk(min(k, chance.shape[1]))
-        sets = torch.cat([self.observed_, self.observed_[:1]])[best.indices]
-        is_extra = (best.indices == len(self.observed_))[..., None]
-        sets = torch.where(is_extra, rounded[:, None], sets)
-        return sets * (best.values > 0)[..., None], best.values
+    u: Tensor
+    known: Tensor | None
+    rounded: Tensor  # the sets that the marginals round to
 
-    def _contradicts(self, known: Tensor | None) -> Tensor:
-        """Which of the observed sets disagree with the known labels of each case."""
-        if known is None:
-            return torch.tensor(False)
-        wanted = known[:, None]
-        return ((self.observed_ != wanted) & ~wanted.isnan()).any(-1)
+
+@torch.no_grad()
+def top_k(
+    models: Sequence[EnergyModel], sets: Tensor, question: Question, k: int
+) -> tuple[Tensor, Tensor]:
+    """The likeliest of the sets and of the rounded marginals, with probabilities."""
+    width = max(sets.shape[1], *(getattr(model, "n_hidden", 1) for model in models))
+    n_rows = max(1, LARGEST_TABLE // (len(sets) * width))
+    parts = []
+    for rows in torch.arange(len(question.u)).split(n_rows):
+        u, known, rounded = question
+        given = None if known is None else known[rows]
+        parts.append(_compare(models, sets, Question(u[rows], given, rounded[rows]), k))
+    labels, probability = zip(*parts, strict=True)
+    return torch.cat(labels), torch.cat(probability)
+
+
+def _compare(
+    models: Sequence[EnergyModel], sets: Tensor, question: Question, k: int
+) -> tuple[Tensor, Tensor]:
+    u, known, rounded = question
+    seen = (sets == rounded[:, None]).all(-1).any(-1)
+    chance = u.new_zeros(len(u), len(sets) + 1)
+    for model in models:
+        energy = model.condition(u)
+        log_z = log_partition(energy.clamp(known))[:, None]
+        table = exact.scores(energy, sets)[1]
+        table = table.masked_fill(_contradicts(sets, known), -torch.inf)
+        extra = -energy.free_energy(rounded)[:, None]
+        extra = extra.masked_fill(seen[:, None], -torch.inf)
+        chance += torch.exp(torch.cat([table, extra], 1) - log_z)
+    best = (chance / len(models)).topk(min(k, chance.shape[1]))
+    labels = torch.cat([sets, sets[:1]])[best.indices]
+    is_extra = (best.indices == len(sets))[..., None]
+    labels = torch.where(is_extra, rounded[:, None], labels)
+    return labels * (best.values > 0)[..., None], best.values
+
+
+def _contradicts(sets: Tensor, known: Tensor | None) -> Tensor:
+    """Which of the sets disagree with the known labels of each case."""
+    if known is None:
+        return torch.tensor(False)
+    wanted = known[:, None]
+    return ((sets != wanted) & ~wanted.isnan()).any(-1)

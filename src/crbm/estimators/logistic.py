@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Generator
 
 from crbm.energies import Energy
-from crbm.estimators.joint import UnlimitedClassifier
+from crbm.estimators.structured import StructuredClassifier
 from crbm.inference import mean_field
 from crbm.models import CRBM, EnergyModel
 from crbm.objectives import ExactLikelihood, Objective
@@ -15,10 +15,10 @@ from crbm.types import Batch, Marginals
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LogisticClassifier(UnlimitedClassifier):
+class LogisticClassifier(StructuredClassifier):
     """Each label predicted on its own: a CRBM without hidden units.
 
-    For the training parameters see `Learner`.
+    For the training parameters see `StructuredClassifier`.
 
     Examples
     --------
@@ -28,7 +28,10 @@ class LogisticClassifier(UnlimitedClassifier):
     (100, 5)
     """
 
-    def _new_model(self, n_inputs: int, generator: Generator) -> EnergyModel:
+    short_name = "logreg"
+    has_cheap_joint = True
+
+    def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
         return CRBM(n_inputs, self.n_labels_, 0, generator)
 
     def _objective(self) -> Objective:

@@ -69,6 +69,13 @@ class Preprocessor:
             X = X.toarray()  # centred columns have no zeros to leave out
         return self.steps.transform(X).astype(X.dtype, copy=False)
 
+    def n_outputs(self, n_features: int) -> int:
+        """The number of columns that `n_features` columns become."""
+        for _, step in self.steps.steps:
+            if isinstance(step, KernelFeatures):
+                n_features = step.normalization_.shape[0]
+        return n_features
+
     def state(self) -> dict[str, Tensor]:
         """What was learned, by step and attribute."""
         tensors = {"sparse": torch.tensor(self.sparse)}

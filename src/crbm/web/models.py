@@ -13,7 +13,7 @@ from jaxtyping import Float
 from crbm import datasets
 from crbm.commands import images
 from crbm.estimators import StructuredClassifier, load
-from crbm.estimators.saved import description
+from crbm.estimators.files import description
 from crbm.web.schemas import ModelInfo
 
 MOST_EXAMPLES = 24

@@ -63,7 +63,7 @@ def restore(n_epochs: int, seed: int, say: Callable[[str], None]) -> Digits:
         say(f"Training {name} on {len(train)} digits ...")
         model = classifier(name, n_epochs, seed)
         model.fit(train.X, train.Y, augment=fresh_patches)
-        model.trained_on_, model.output_shape_ = train.summary(), train.output_shape
+        model.describe(trained_on=train.summary(), output_shape=train.output_shape)
         digits.models[name] = model
         digits.restored[name] = model.predict(test.X)
     return digits

@@ -67,9 +67,11 @@ def label(seed: int, say: Callable[[str], None]) -> Genes:
             genes.sets[name] = top.labels[:, 0]
         if isinstance(classifier, StructuredClassifier):
             train = replace(data, X=part.X_train, Y=part.Y_train)
-            classifier.label_names_ = list(data.label_names)
-            classifier.trained_on_ = train.summary()
-            classifier.examples_ = part.X_test[:N_EXAMPLES]
+            classifier.describe(
+                label_names=data.label_names,
+                trained_on=train.summary(),
+                examples=part.X_test[:N_EXAMPLES],
+            )
             genes.models[name] = classifier
     return genes
 

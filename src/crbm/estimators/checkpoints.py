@@ -1,4 +1,4 @@
-"""How a classifier's training is kept and shown: one checkpoint for each model."""
+"""Checkpoints and progress of a classifier's training: one file per member."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from crbm.training import Checkpoint
 
 # Parameters of the run, not of what is learned; files of classifiers leave them out.
 OF_THE_RUN = ("checkpoint_dir", "resume", "progress")
-# A resumed fit may change these too: its length, and what does not decide its course.
+# What a resumed fit may change: its length, and what does not decide its course.
 FREE = (*OF_THE_RUN, "n_epochs", "n_threads", "thresholds")
 
 
 def check(classifier: Any) -> None:
-    """Refuse parameters with which no later fit could go on where this one stops."""
+    """Check that this fit could be resumed."""
     if classifier.checkpoint_dir is None:
         if classifier.resume:
-            raise ValueError("`resume` needs a `checkpoint_dir` to go on from.")
+            raise ValueError("`resume` needs a `checkpoint_dir` to continue from.")
         return
     if classifier.random_state is None:
         raise ValueError(
-            "`checkpoint_dir` needs a `random_state`: without one, no later fit can go "
-            "on where this one stops. Give it a number."
+            "`checkpoint_dir` needs a `random_state`: without one, no later fit can "
+            "continue where this one stops. Give it a number."
         )
 
 
-def run_options(classifier: Any, *, kept: bool) -> list[dict[str, Any]]:
-    """What `training.fit` is told for each model beyond the learning itself."""
-    shown = {"progress": classifier.progress}
-    if not kept or classifier.checkpoint_dir is None:
-        return [shown for _ in classifier.models_]
-    parameters = classifier.get_params()
+def run_options(classifier: Any, *, stored: bool) -> list[dict[str, Any]]:
+    """Checkpoint and progress arguments of `training.fit` for each member."""
+    progress = {"progress": classifier.progress}
+    if not stored or classifier.checkpoint_dir is None:
+        return [progress for _ in classifier.models_]
+    parameters = classifier.get_params(deep=False)
     shared = {name: parameters[name] for name in parameters if name not in FREE}
-    if shared["stop_by"] == "error":  # which checkpoints did not tell at first
+    if shared["stop_by"] == "error":  # absent from checkpoints of earlier versions
         del shared["stop_by"]
     files = [
         Path(classifier.checkpoint_dir, f"model-{place}.safetensors")
@@ -43,7 +43,7 @@ def run_options(classifier: Any, *, kept: bool) -> list[dict[str, Any]]:
         {
             "checkpoint": Checkpoint(file, settings=shared),
             "resume": classifier.resume,
-            **shown,
+            **progress,
         }
         for file in files
     ]

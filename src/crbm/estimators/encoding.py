@@ -1,0 +1,247 @@
+"""From arrays, frames and label sets to tensors, and back."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy import sparse
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    column_or_1d,
+    validate_data,
+)
+from torch import Generator, Tensor
+
+from crbm import checks
+from crbm.preprocessing import Preprocessor
+from crbm.types import Batch
+
+ROWS_AT_ONCE = 1024
+
+
+class Outputs(NamedTuple):
+    """Encoded labels: 0, 1 or NaN, with their classes and names."""
+
+    v: Float[Tensor, "cases labels"]
+    classes: np.ndarray
+    label_names: list[str]
+    single: bool  # one column of two classes rather than an indicator matrix
+
+
+def to_generator(random_state: Any) -> Generator:
+    """A torch generator seeded by scikit-learn's `random_state`."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return torch.Generator().manual_seed(int(seed))
+
+
+def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X checked by scikit-learn's rules and preprocessed: an array or a CSR matrix.
+
+    Single precision stays single and all else becomes double, as in scikit-learn. The
+    models compute in the precision of X; single is at least twice as fast. With `reset`
+    the preprocessing is learned from X, unless a warm start keeps the old one.
+    """
+    X = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+    )
+    if estimator.preprocessing == "none":
+        return X
+    if reset and not hasattr(estimator, "models_"):
+        new = Preprocessor(
+            estimator.preprocessing, estimator.kernel_gamma, estimator.kernel_features
+        )
+        estimator.preprocessor_ = new.fit(X)
+    return estimator.preprocessor_.transform(X)
+
+
+def rows_at_a_time(
+    estimator: Any, X: Any, labels: Tensor | None = None
+) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Checked inputs and labels as tensors, `ROWS_AT_ONCE` cases at a time.
+
+    An array is checked in pieces too: one that is mapped from a file is never in memory
+    as a whole, and one of another precision is never copied as a whole.
+    """
+    if labels is not None and len(labels) != _num_samples(X):
+        raise ValueError(
+            f"Labels need one row per case; `X` has {_num_samples(X)} rows, the "
+            f"labels have {len(labels)}."
+        )
+    in_pieces = isinstance(X, np.ndarray) and X.ndim == 2
+    if not in_pieces:
+        X = to_inputs(estimator, X, reset=False)
+    for start in range(0, max(X.shape[0], 1), ROWS_AT_ONCE):
+        rows = X[start : start + ROWS_AT_ONCE]
+        if in_pieces:
+            rows = to_inputs(estimator, rows, reset=False)
+        u = dense(rows, precision(estimator))
+        known = None if labels is None else labels[start : start + len(u)].to(u)
+        yield u, known
+        forget_pages(X)
+
+
+def precision(estimator: Any) -> torch.dtype | None:
+    """The precision of the models; None before there are any."""
+    if hasattr(estimator, "models_"):
+        return next(estimator.models_[0].parameters()).dtype
+    return None
+
+
+def fit_data(
+    estimator: Any, X: Any, Y: Any, sample_weight: Any, classes: Any = None
+) -> Batch:
+    """Training cases; what is learned of X and Y is set on the estimator."""
+    X = to_inputs(estimator, X, reset=True)
+    if classes is not None and np.ndim(Y) == 1:
+        estimator.classes_, estimator.single_column_ = np.unique(classes), True
+        v = encode_column(Y, estimator.classes_)
+        names = [str(estimator.classes_[-1])]
+    else:
+        v, estimator.classes_, names, estimator.single_column_ = to_outputs(Y)
+    estimator.label_names_, estimator.n_labels_ = names, v.shape[1]
+    return weigh(to_cases(estimator, X, v), sample_weight)
+
+
+def more_data(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Batch:
+    """Further cases for an estimator that has been fitted."""
+    X, v = to_inputs(estimator, X, reset=False), encode_labels(estimator, Y)
+    return weigh(to_cases(estimator, X, v), sample_weight)
+
+
+def to_cases(estimator: Any, X: Any, v: Tensor) -> Batch:
+    """Preprocessed inputs and encoded labels as a batch."""
+    u = dense(X, precision(estimator))
+    return Batch(u, v.to(u))
+
+
+def weigh(data: Batch, sample_weight: Any) -> Batch:
+    """The cases with their weights, without those of weight 0."""
+    assert data.u is not None
+    checks.same_length(X=data.u, Y=data.v)
+    if sample_weight is None:
+        return data
+    weight = _check_sample_weight(
+        sample_weight, data.u, dtype=np.float64, ensure_non_negative=True
+    )
+    data = data._replace(weight=torch.from_numpy(weight).to(data.u))
+    return data.select(torch.from_numpy(np.flatnonzero(weight > 0)))
+
+
+def encode_labels(estimator: Any, Y: Any) -> Float[Tensor, "cases labels"]:
+    """Labels of a fitted estimator as 0, 1 and NaN."""
+    if estimator.single_column_ and np.ndim(Y) == 1:
+        return encode_column(Y, estimator.classes_)
+    v = check_binary(Y.to_numpy() if hasattr(Y, "to_numpy") else Y)
+    if v.shape[-1] != estimator.n_labels_:
+        raise ValueError(
+            f"`Y` must have {estimator.n_labels_} columns, one per label; got shape "
+            f"{tuple(v.shape)}."
+        )
+    return v
+
+
+def decode_labels(estimator: Any, labels: np.ndarray) -> np.ndarray:
+    """0 and 1 as the classes that a user passed."""
+    return estimator.classes_[labels[:, 0]] if estimator.single_column_ else labels
+
+
+def forget_pages(X: Any) -> None:
+    """Release the pages read so far of a file that an array maps.
+
+    Otherwise the whole file would count as this process's memory. A map with changes of
+    its own (mode "c") is left alone.
+    """
+    advice = getattr(mmap, "MADV_DONTNEED", None)
+    while isinstance(X, np.ndarray) and getattr(X, "mode", None) != "c":
+        X = X.base
+    if isinstance(X, mmap.mmap) and advice is not None:
+        X.madvise(advice)
+
+
+def dense(X: Any, dtype: torch.dtype | None = None) -> Float[Tensor, "cases inputs"]:
+    """Rows of inputs as a tensor."""
+    rows = X.toarray() if sparse.issparse(X) else X
+    return torch.from_numpy(np.require(rows, requirements=["C", "W"])).to(dtype)
+
+
+def to_outputs(Y: Any) -> Outputs:
+    """Encode labels: an indicator matrix, a frame of them, or one two-class column."""
+    if Y is None:
+        raise ValueError(
+            "This classifier requires y to be passed, but the target y is None."
+        )
+    if sparse.issparse(Y):
+        Y = Y.toarray()
+    names = [str(name) for name in getattr(Y, "columns", [])]
+    values = Y.to_numpy() if names else np.asarray(Y)
+    if values.ndim == 1:
+        return _one_column(values)
+    if values.ndim != 2:
+        raise ValueError(
+            f"`Y` must be a column or a matrix of labels; got shape {values.shape}."
+        )
+    v = check_binary(values)
+    labels = np.arange(v.shape[1])
+    return Outputs(v, labels, names or [str(label) for label in labels], single=False)
+
+
+def check_binary(values: Any) -> Float[Tensor, "cases labels"]:
+    """A matrix of 0, 1 and NaN as a tensor; the first other column is named."""
+    if sparse.issparse(values):
+        values = values.toarray()
+    try:
+        values = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "Labels must be numbers 0 and 1, or NaN where unknown; got "
+            f"{np.asarray(values).dtype}. Encode them, e.g. with MultiLabelBinarizer."
+        ) from error
+    good = (values == 0) | (values == 1) | np.isnan(values)
+    if not good.all():
+        column = int(np.flatnonzero(~good.all(0))[0])
+        held = ", ".join(f"{value:g}" for value in np.unique(values[:, column])[:5])
+        raise ValueError(
+            f"Labels must be binary; column {column} of `Y` holds {{{held}}}. "
+            "Binarise it, e.g. with MultiLabelBinarizer."
+        )
+    return torch.from_numpy(np.ascontiguousarray(values))
+
+
+def encode_column(values: Any, classes: np.ndarray) -> Float[Tensor, "cases 1"]:
+    """One column of known classes as 0 and 1."""
+    values = column_or_1d(values)
+    strange = ~np.isin(values, classes)
+    if strange.any():
+        raise ValueError(
+            f"`Y` holds {values[strange].tolist()[0]!r}, not among the classes "
+            f"{classes.tolist()} seen before."
+        )
+    return torch.from_numpy((values == classes[-1]).astype(np.float32)[:, None])
+
+
+def _one_column(values: np.ndarray) -> Outputs:
+    if values.dtype.kind == "f":
+        assert_all_finite(values, input_name="y")
+    check_classification_targets(values)
+    kind = type_of_target(values, input_name="y")
+    if kind != "binary":
+        raise ValueError(
+            "Only binary classification is supported for a single column. The type of "
+            f"the target is {kind}. Binarise it, e.g. with LabelBinarizer."
+        )
+    classes = np.unique(values)
+    if len(classes) == 1:
+        raise ValueError(
+            "A single column needs two classes, but `Y` has only one class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    name = str(classes[-1])
+    return Outputs(encode_column(values, classes), classes, [name], single=True)

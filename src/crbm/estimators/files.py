@@ -1,0 +1,246 @@
+"""Fitted classifiers as files: what is stored of each, and how it is restored."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sklearn
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from crbm import inference, objectives, persistence
+from crbm.estimators.checkpoints import OF_THE_RUN
+from crbm.preprocessing import Preprocessor, check_gamma
+from crbm.training import History
+
+if TYPE_CHECKING:
+    from crbm.estimators.structured import StructuredClassifier
+
+PLAIN = ("n_labels_", "single_column_", "label_names_", "n_features_in_", "n_iter_")
+
+
+def save(classifier: StructuredClassifier, path: str | Path) -> None:
+    """Write a fitted classifier to one file."""
+    check_is_fitted(classifier)
+    tensors = {"thresholds": torch.from_numpy(classifier.thresholds_)}
+    for place, model in enumerate(classifier.models_):
+        for name, weight in model.state_dict().items():
+            tensors[f"models.{place}.{name}"] = weight
+    if classifier.preprocessing != "none":
+        for name, tensor in classifier.preprocessor_.state().items():
+            tensors[f"preprocessing.{name}"] = tensor
+    if hasattr(classifier, "examples_"):
+        tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
+    own, _ = classifier._state()
+    persistence.write(path, tensors | own, description(classifier))
+
+
+def load(path: str | Path) -> StructuredClassifier:
+    """The classifier that `save` wrote, predicting as it did, bit for bit.
+
+    Nothing in the file is executed, so files of strangers are safe to load. For a file
+    of a class of your own, import its module first.
+
+    Examples
+    --------
+    >>> import crbm, tempfile
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> classifier = crbm.LogisticClassifier(n_epochs=2, random_state=0).fit(X, Y)
+    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
+    >>> classifier.save(path)
+    >>> bool((crbm.load(path).predict(X) == classifier.predict(X)).all())
+    True
+    """
+    from crbm.estimators.structured import StructuredClassifier
+
+    tensors, described = persistence.read(path)
+    try:
+        kind = _find_class(StructuredClassifier.registry, described["class"])
+        classifier = kind(**_parameters(described["parameters"]))
+        _restore(classifier, described["fitted"], tensors)
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        RuntimeError,
+    ) as error:
+        raise ValueError(
+            f"`{path}` does not hold a whole classifier: {str(error).rstrip('.')}. "
+            "Save it again."
+        ) from error
+    return classifier
+
+
+def _find_class(registry: dict[str, Any], name: str) -> Any:
+    if name not in registry:
+        raise ValueError(
+            f"its class `{name}` is not known here; import the module that defines it"
+        )
+    return registry[name]
+
+
+def description(classifier: StructuredClassifier) -> dict[str, Any]:
+    """What a classifier is and how it was trained, as plain data."""
+    fitted = {name: getattr(classifier, name) for name in PLAIN}
+    fitted["classes_"] = np.asarray(classifier.classes_).tolist()
+    if hasattr(classifier, "feature_names_in_"):
+        fitted["feature_names_in_"] = list(classifier.feature_names_in_)
+    if hasattr(classifier, "trained_on_"):
+        fitted["trained_on_"] = classifier.trained_on_
+    if hasattr(classifier, "output_shape_"):
+        fitted["output_shape_"] = list(classifier.output_shape_)
+    fitted["histories_"] = [history.as_dict() for history in classifier.histories_]
+    return {
+        "class": type(classifier).__name__,
+        "parameters": {
+            name: _plain(name, value)
+            for name, value in classifier.get_params(deep=False).items()
+            if name not in OF_THE_RUN
+        },
+        "fitted": fitted | classifier._state()[1],
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    }
+
+
+def _restore(
+    classifier: StructuredClassifier, fitted: dict[str, Any], tensors: dict[str, Tensor]
+) -> None:
+    for name in PLAIN:
+        setattr(classifier, name, fitted[name])
+    classifier.classes_ = np.asarray(fitted["classes_"])
+    if "feature_names_in_" in fitted:
+        names = np.asarray(fitted["feature_names_in_"], dtype=object)
+        classifier.feature_names_in_ = names
+    if classifier.preprocessing != "none":
+        check_gamma(classifier.kernel_gamma)
+        classifier.preprocessor_ = Preprocessor.restored(
+            classifier.preprocessing,
+            _below("preprocessing.", tensors),
+            classifier.kernel_gamma,
+        )
+    _restore_models(classifier, tensors)
+    classifier.histories_ = [History.from_dict(h) for h in fitted["histories_"]]
+    classifier.thresholds_ = tensors["thresholds"].numpy()
+    classifier.describe(
+        trained_on=fitted.get("trained_on_"),
+        examples=tensors["examples"].numpy() if "examples" in tensors else None,
+        output_shape=fitted.get("output_shape_"),
+    )
+    classifier._restore(tensors, fitted)
+
+
+def _restore_models(
+    classifier: StructuredClassifier, tensors: dict[str, Tensor]
+) -> None:
+    """Models with the stored weights.
+
+    They are made on the meta device, which holds no numbers, so that sizes that a file
+    claims and its tensors lack are refused before any memory is taken.
+    """
+    n_inputs = _n_inputs(classifier, tensors)
+    with torch.device("meta"):
+        classifier.models_ = [
+            classifier._new_model(n_inputs, None) for _ in range(classifier._n_members)
+        ]
+    for place, model in enumerate(classifier.models_):
+        own = _below(f"models.{place}.", tensors)
+        model.load_state_dict(own, assign=True)
+        model.requires_grad_()
+
+
+def _n_inputs(classifier: StructuredClassifier, tensors: dict[str, Tensor]) -> int:
+    """The number of inputs of the models."""
+    if classifier.preprocessing == "none":
+        return classifier.n_features_in_
+    return classifier.preprocessor_.n_outputs(classifier.n_features_in_)
+
+
+def _below(start: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names start with a prefix, by the rest of their names."""
+    return {
+        name.removeprefix(start): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(start)
+    }
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON: optimisers, objectives and inferences by name."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, type) and value.__module__.startswith("torch.optim"):
+        return {"torch.optim": value.__name__}
+    if value is None or isinstance(value, bool | int | float | str | dict | list):
+        return value
+    if name == "random_state":
+        return None
+    described = _describe_object(value)
+    if described is not None:
+        return described
+    raise ValueError(
+        f"`{name}` must be plain data, a class of torch.optim, an objective or an "
+        f"inference of crbm to be saved; got {type(value).__name__}. Set it to None "
+        "before saving."
+    )
+
+
+def _describe_object(value: Any) -> dict[str, Any] | None:
+    """An objective or a function of `crbm.inference`, perhaps partial, as JSON."""
+    known = type(value).__name__ in objectives.__all__
+    if known and dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {"objective": type(value).__name__, **dataclasses.asdict(value)}
+    function, keywords = value, {}
+    if isinstance(value, partial) and not value.args:
+        function, keywords = value.func, dict(value.keywords)
+    module, _, name = getattr(function, "__module__", "").rpartition(".")
+    if module == "crbm.inference" and name in inference.__all__:
+        return {"inference": f"{name}.{function.__name__}", **keywords}
+    return None
+
+
+def _parameters(described: dict[str, Any]) -> dict[str, Any]:
+    parameters = dict(described)
+    for name, value in described.items():
+        if isinstance(value, dict) and value.keys() & {
+            "torch.optim",
+            "objective",
+            "inference",
+        }:
+            parameters[name] = _restore_object(dict(value))
+    return parameters
+
+
+def _restore_object(described: dict[str, Any]) -> Any:
+    if "torch.optim" in described:
+        return _find_optimizer(str(described["torch.optim"]))
+    if "objective" in described:
+        name = described.pop("objective")
+        if name not in objectives.__all__:
+            raise ValueError(f"there is no objective {name!r}")
+        return getattr(objectives, name)(**described)
+    module, _, function = str(described.pop("inference")).partition(".")
+    if module not in inference.__all__ or function.startswith("_"):
+        raise ValueError(f"there is no inference {module!r}")
+    found: Callable[..., Any] = getattr(getattr(inference, module), function)
+    return partial(found, **described) if described else found
+
+
+def _find_optimizer(name: str) -> type[torch.optim.Optimizer]:
+    found = getattr(torch.optim, name, None)
+    if not (isinstance(found, type) and issubclass(found, torch.optim.Optimizer)):
+        raise ValueError(f"there is no optimiser {name!r}")
+    return found
