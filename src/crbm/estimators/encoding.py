@@ -204,9 +204,9 @@ def check_binary(values: Any) -> Float[Tensor, "cases labels"]:
             "Labels must be numbers 0 and 1, or NaN where unknown; got "
             f"{np.asarray(values).dtype}. Encode them, e.g. with MultiLabelBinarizer."
         ) from error
-    good = (values == 0) | (values == 1) | np.isnan(values)
-    if not good.all():
-        column = int(np.flatnonzero(~good.all(0))[0])
+    place = checks.first_not_binary(values.T, missing=True)
+    if place is not None:
+        column = place[0]
         held = ", ".join(f"{value:g}" for value in np.unique(values[:, column])[:5])
         raise ValueError(
             f"Labels must be binary; column {column} of `Y` holds {{{held}}}. "

@@ -151,18 +151,18 @@ def _restore_models(
     They are made on the meta device, which holds no numbers, so that sizes that a file
     claims and its tensors lack are refused before any memory is taken.
     """
-    n_inputs = _n_inputs(classifier, tensors)
-    with torch.device("meta"):
-        classifier.models_ = [
-            classifier._new_model(n_inputs, None) for _ in range(classifier._n_members)
-        ]
-    for place, model in enumerate(classifier.models_):
-        own = _below(f"models.{place}.", tensors)
-        model.load_state_dict(own, assign=True)
-        model.requires_grad_()
+    n_inputs, classifier.models_ = _n_inputs(classifier), []
+    for place in range(classifier._n_members):
+        weights = _below(f"models.{place}.", tensors)
+        if not weights:
+            raise ValueError(f"member {place} has no weights")
+        with torch.device("meta"):
+            model = classifier._new_model(n_inputs, None)
+        model.load_state_dict(weights, assign=True)
+        classifier.models_.append(model.requires_grad_())
 
 
-def _n_inputs(classifier: StructuredClassifier, tensors: dict[str, Tensor]) -> int:
+def _n_inputs(classifier: StructuredClassifier) -> int:
     """The number of inputs of the models."""
     if classifier.preprocessing == "none":
         return classifier.n_features_in_
