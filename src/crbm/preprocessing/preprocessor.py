@@ -21,6 +21,13 @@ LEARNED = {
     RankTransformer: ("quantiles_", "references_"),
     KernelFeatures: ("components_", "normalization_"),
 }
+# Of these, what has one number per column in its last dimension.
+PER_COLUMN = {
+    StandardScaler: ("mean_", "scale_"),
+    RobustScaler: ("center_", "scale_"),
+    RankTransformer: ("quantiles_",),
+    KernelFeatures: ("components_",),
+}
 NOTHING = np.empty(0)  # what a step that does not centre, say, has learned
 
 
@@ -70,8 +77,18 @@ class Preprocessor:
         return self.steps.transform(X).astype(X.dtype, copy=False)
 
     def n_outputs(self, n_features: int) -> int:
-        """The number of columns that `n_features` columns become."""
+        """The number of columns that `n_features` columns become.
+
+        What was learned must be for so many columns; a file may claim anything.
+        """
         for _, step in self.steps.steps:
+            for name in PER_COLUMN.get(type(step), ()):
+                value = getattr(step, name)
+                n_learned = n_features if value is None else np.shape(value)[-1]
+                if n_learned != n_features:
+                    raise ValueError(
+                        f"`{name}` is for {n_learned} columns, not {n_features}"
+                    )
             if isinstance(step, KernelFeatures):
                 n_features = step.normalization_.shape[0]
         return n_features
