@@ -19,7 +19,7 @@ from typer.main import get_command
 from crbm.cli import app
 from crbm.cli.bench import markdown
 from crbm.estimators.crbm import INFERENCES, OBJECTIVES
-from crbm.experiments import headline
+from paper.report import headline
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

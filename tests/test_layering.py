@@ -19,7 +19,7 @@ LAYERS = (
     ("training", "metrics", "preprocessing"),
     ("estimators", "datasets"),
     ("plotting",),
-    ("commands", "experiments"),
+    ("commands",),
     ("web",),
     ("cli",),
     ("__main__",),

@@ -106,7 +106,7 @@ SCRIPT = """
 import sys
 import numpy as np
 sys.path.insert(0, {tests!r})
-from crbm.experiments.bench import memory
+from benchmarks import memory
 from estimators.test_memory import CLASSIFIERS, N_FEATURES, N_LABELS
 
 rng = np.random.default_rng(0)

@@ -10,8 +10,8 @@ from urllib.request import urlopen
 import pytest
 import typer
 
+from benchmarks import serving
 from crbm.cli.serve import serve
-from crbm.experiments.bench import serving
 
 SERVE = [sys.executable, "-m", "crbm", "serve"]
 

@@ -34,7 +34,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure speed and accuracy against the hardware's limit and against peers."""
-    from crbm.experiments.bench import growth, suites
+    from benchmarks import growth, suites
 
     if plot is not None and suite != "growth":
         raise ValueError("`--plot` draws the suite growth; add --suite growth.")

@@ -64,13 +64,13 @@ def main(
 def demo(
     out: Annotated[
         Path, typer.Option(help="Folder for the report and the models.")
-    ] = Path("demo"),
+    ] = Path("demo-results"),
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the digits.")] = 30,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Both algorithms on embedded data: two tables and a report, in minutes."""
-    from crbm.experiments.demo import run as demonstration
+    from demo import run as demonstration
 
     found = demonstration.run(out, n_epochs=epochs, seed=seed, quiet=as_json)
     if as_json:

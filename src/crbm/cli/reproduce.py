@@ -44,7 +44,7 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
 ) -> None:
     """Repeat the paper's experiments; an interrupted command goes on where it was."""
-    from crbm.experiments import reproduce as reproduction
+    from paper.report import reproduce as reproduction
 
     paths = reproduction.run(
         target.value,

@@ -1,0 +1,142 @@
+"""Training steps against the bare matrix products that they consist of.
+
+Products that skip zeros can take less than whole ones: a ratio may be below one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import torch
+
+from benchmarks.timing import interleaved
+from crbm import training
+from crbm.inference import mean_field
+from crbm.models import CRBM
+from crbm.objectives import ContrastiveDivergence, Objective, Perceptron
+from crbm.types import Batch
+
+N_PIXELS, N_HIDDEN, BATCH = 784, 256, 128
+N_BATCHES = 12
+N_EPOCHS = 4  # per timed call of `fit`: its checks of the data are then a usual part
+ROUNDS = 9
+# Of the pixels: as in digits, and as if an input told most.
+SHARES_ON = (0.15, 0.5)
+# The rule, and how often it needs v W_vh and h W_hv: once per state that it visits,
+# where the search of CD-PercLoss also starts from means of its own.
+RULES: dict[str, tuple[Objective, int, int]] = {
+    "CD-1": (ContrastiveDivergence(1), 2, 1),
+    "CD-10": (ContrastiveDivergence(10), 11, 10),
+    "CD-PercLoss-10": (Perceptron(10), 12, 10),
+}
+
+
+def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Processor time of a step through `training.fit` over that of its products."""
+    names = (*RULES, "mean field 10")
+    found = []
+    for share, n_threads, name in product(SHARES_ON, (1, 2), names):
+        say(f"{name}, {100 * share:g} % of pixels on, {n_threads} thread(s) ...")
+        found.append(_row(name, share, n_threads))
+    return found
+
+
+def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
+    generator = torch.Generator().manual_seed(0)
+    data = Batch(*(_images(share, generator) for _ in range(2)))
+    model = CRBM(N_PIXELS, N_PIXELS, N_HIDDEN, generator)
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        if name in RULES:
+            rule, n_up, n_down = RULES[name]
+            step = _training(model, rule, data, n_threads, generator)
+            floor = _products(model, data, n_up, n_down, n_gradients=2)
+        else:
+            step = _predicting(model, data)
+            floor = _products(model, data, 10, 10, n_gradients=0)
+        clock = time.process_time if n_threads == 1 else time.perf_counter
+        found = interleaved(step, floor, n_rounds=ROUNDS, clock=clock)
+    finally:
+        torch.set_num_threads(before)
+    return {
+        "step": name,
+        "pixels on": share,
+        "threads": n_threads,
+        "ms": 1000 * found.one / (N_BATCHES * N_EPOCHS),
+        "bare products ms": 1000 * found.other / (N_BATCHES * N_EPOCHS),
+        "ratio": found.ratio,
+    }
+
+
+def _images(share: float, generator: torch.Generator) -> torch.Tensor:
+    uniform = torch.rand(N_BATCHES * BATCH, N_PIXELS, generator=generator)
+    return (uniform < share).float()
+
+
+def _training(
+    model: CRBM,
+    rule: Objective,
+    data: Batch,
+    n_threads: int,
+    generator: torch.Generator,
+) -> Callable[[], None]:
+    def epochs() -> None:
+        training.fit(
+            model,
+            rule,
+            data,
+            n_epochs=N_EPOCHS,
+            batch_size=BATCH,
+            learning_rate=2**-10,
+            generator=generator,
+            n_threads=n_threads,
+        )
+
+    return epochs
+
+
+def _predicting(model: CRBM, data: Batch) -> Callable[[], None]:
+    @torch.no_grad()
+    def all_batches() -> None:
+        for cases in torch.arange(data.n_cases).split(BATCH) * N_EPOCHS:
+            batch = data.select(cases)
+            assert batch.u is not None
+            mean_field.run(model.condition(batch.u), n_steps=10)
+
+    return all_batches
+
+
+def _products(
+    model: CRBM, data: Batch, n_up: int, n_down: int, *, n_gradients: int
+) -> Callable[[], None]:
+    """The float32 matrix products of a step and nothing else, for all batches."""
+    u, v, h = data.u, data.v[:BATCH], torch.rand(BATCH, N_HIDDEN)
+    assert u is not None
+    u = u[:BATCH]
+    weight_vh, weight_uv, weight_uh = (
+        w.detach()
+        for w in (model.weight_vh, model.weight_uv, model.weight_uh)
+        if w is not None
+    )
+    visible, hidden = torch.empty(BATCH, N_PIXELS), torch.empty(BATCH, N_HIDDEN)
+    slope_vh, slope_uv = torch.empty_like(weight_vh), torch.empty_like(weight_uv)
+
+    def all_batches() -> None:
+        for _ in range(N_BATCHES * N_EPOCHS):
+            torch.mm(u, weight_uv, out=visible)
+            torch.mm(u, weight_uh, out=hidden)
+            for _ in range(n_up):
+                torch.mm(v, weight_vh, out=hidden)
+            for _ in range(n_down):
+                torch.mm(h, weight_vh.T, out=visible)
+            for _ in range(n_gradients):
+                torch.mm(v.T, h, out=slope_vh)
+            if n_gradients:
+                torch.mm(u.T, v, out=slope_uv)
+                torch.mm(u.T, h, out=slope_vh)
+
+    return all_batches

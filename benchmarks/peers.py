@@ -1,0 +1,252 @@
+"""The same work by crbm and by other packages, in turns and in one run.
+
+Each peer works in an interpreter of its own, which may be one that has not crbm
+installed, and tells the time it took; `peer_work.py` is what runs there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from benchmarks import peer_work
+from crbm import training
+from crbm.energies import PairwiseEnergy
+from crbm.inference import loopy_bp
+from crbm.models import RBM
+from crbm.objectives import (
+    ContrastiveDivergence,
+    Objective,
+    PersistentContrastiveDivergence,
+)
+from crbm.types import Batch
+
+ROUNDS = 9
+N_IMAGES, N_PIXELS, N_HIDDEN, BATCH, N_EPOCHS = 1536, 784, 256, 128, 4
+N_CASES, N_UNITS, N_STEPS = 917, 14, 20
+ONE_THREAD = {
+    **dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+    ),
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+
+
+class Seconds(NamedTuple):
+    """What one run took: of the processor, and of the clock on the wall."""
+
+    cpu: float
+    wall: float
+
+
+class Match(NamedTuple):
+    """What a peer and crbm both do, on images of which so many pixels are on."""
+
+    peer: str
+    work: str
+    ours: Callable[[dict[str, np.ndarray]], Callable[[], Any]]
+    share_on: float = 0.15
+
+
+def rows(
+    say: Callable[[str], None], pythons: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """How many times faster crbm is than each peer that is installed somewhere.
+
+    Parameters
+    ----------
+    say
+        Told what is measured, and which peers are missing.
+    pythons
+        Interpreters to look for peers in, besides this one.
+    """
+    found = []
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for match in MATCHES:
+            say(f"{match.peer}: {match.work} ...")
+            row = _row(match, [sys.executable, *pythons])
+            if row is None:
+                say(f"{match.peer} is not installed, so it is left out. {ELSEWHERE}")
+            else:
+                found.append(row)
+    finally:
+        torch.set_num_threads(before)
+    return found
+
+
+ELSEWHERE = "Name an interpreter that has it with --peer-python."
+
+
+def _row(match: Match, pythons: Sequence[str]) -> dict[str, Any] | None:
+    problem = _problem(match.share_on)
+    ours = match.ours(problem)
+    for python in pythons:
+        with Worker.started(python, match.peer, problem) as worker:
+            if worker is None:
+                continue
+            difference = _difference(ours(), worker.answer)
+            pairs = [(_timed(ours), worker.run()) for _ in range(ROUNDS)]
+            return {
+                "peer": match.peer,
+                "work": match.work,
+                **_compared(pairs),
+                **difference,
+            }
+    return None
+
+
+def _compared(pairs: Sequence[tuple[Seconds, Seconds]]) -> dict[str, float]:
+    """Medians over the rounds; a ratio is that of two runs right after each other."""
+    return {
+        "ms": 1000 * median(ours.cpu for ours, _ in pairs),
+        "peer ms": 1000 * median(peer.cpu for _, peer in pairs),
+        "times faster": median(peer.cpu / ours.cpu for ours, peer in pairs),
+        "by the clock": median(peer.wall / ours.wall for ours, peer in pairs),
+    }
+
+
+def _difference(ours: Any, theirs: Any) -> dict[str, float | None]:
+    """How far the two answers lie apart, where the work has one."""
+    if theirs is None:
+        return {"largest difference": None}
+    return {"largest difference": float(np.abs(np.asarray(ours) - theirs).max())}
+
+
+def _timed(work: Callable[[], Any]) -> Seconds:
+    cpu, wall = time.process_time(), time.perf_counter()
+    work()
+    return Seconds(time.process_time() - cpu, time.perf_counter() - wall)
+
+
+class Worker:
+    """A process that does a peer's work whenever asked to."""
+
+    def __init__(self, process: subprocess.Popen[str], answer: Any) -> None:
+        self.process = process
+        self.answer = None if answer is None else np.asarray(answer)
+
+    @classmethod
+    @contextmanager
+    def started(
+        cls, python: str, peer: str, problem: dict[str, np.ndarray]
+    ) -> Iterator[Worker | None]:
+        """A worker that is ready, or None where the peer is not installed."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "problem.npz"
+            np.savez(path, allow_pickle=False, **problem)
+            command = [python, peer_work.__file__, peer, str(path)]
+            with subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **ONE_THREAD},
+            ) as process:
+                try:
+                    first = _line(process, peer)
+                    yield None if "missing" in first else cls(process, first["answer"])
+                finally:
+                    process.kill()
+
+    def run(self) -> Seconds:
+        """What one more run took."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("run\n")
+        self.process.stdin.flush()
+        return Seconds(*_line(self.process, "the peer"))
+
+
+def _line(process: subprocess.Popen[str], peer: str) -> Any:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    line = process.stdout.readline()
+    if not line:
+        reason = process.stderr.read().strip().splitlines()[-1:]
+        raise ValueError(f"{peer} ended without an answer: {' '.join(reason)}")
+    return json.loads(line)
+
+
+def _problem(share_on: float) -> dict[str, np.ndarray]:
+    """Images to learn, and a fully connected CRF of the size of the Yeast data's."""
+    rng = np.random.default_rng(0)
+    couplings = np.triu(rng.normal(0, 0.3, (N_UNITS, N_UNITS)), 1)
+    return {
+        "images": (rng.random((N_IMAGES, N_PIXELS)) < share_on).astype(np.float32),
+        "n_hidden": np.array(N_HIDDEN),
+        "batch_size": np.array(BATCH),
+        "n_epochs": np.array(N_EPOCHS),
+        "fields": rng.normal(size=(N_CASES, N_UNITS)).astype(np.float32),
+        "couplings": (couplings + couplings.T).astype(np.float32),
+        "n_steps": np.array(N_STEPS),
+    }
+
+
+def _learning(
+    rule: Callable[[], Objective],
+) -> Callable[[dict[str, np.ndarray]], Callable[[], None]]:
+    """Some epochs through the public training loop."""
+
+    def prepared(problem: dict[str, np.ndarray]) -> Callable[[], None]:
+        generator = torch.Generator().manual_seed(0)
+        data = Batch(None, torch.from_numpy(problem["images"]))
+        model, objective = RBM(data.v.shape[1], N_HIDDEN, generator), rule()
+
+        def epochs() -> None:
+            training.fit(
+                model,
+                objective,
+                data,
+                n_epochs=N_EPOCHS,
+                batch_size=BATCH,
+                learning_rate=1e-3,
+                generator=generator,
+            )
+
+        return epochs
+
+    return prepared
+
+
+def _believing(problem: dict[str, np.ndarray]) -> Callable[[], np.ndarray]:
+    """Loopy belief propagation on all cases."""
+    energy = PairwiseEnergy(
+        torch.from_numpy(problem["couplings"]), torch.from_numpy(problem["fields"])
+    )
+    n_steps = int(problem["n_steps"])
+    return lambda: loopy_bp.run(energy, n_steps=n_steps, damping=0.0).v.numpy()
+
+
+N_UPDATES = N_EPOCHS * N_IMAGES // BATCH
+PERSISTENT = f"PCD-1, {N_UPDATES} updates of batch {BATCH}, {N_PIXELS}-{N_HIDDEN}"
+BELIEFS = f"loopy BP, {N_STEPS} rounds, {N_UNITS} units x {N_CASES} cases"
+MATCHES = (
+    Match("bare products", PERSISTENT, _learning(PersistentContrastiveDivergence)),
+    Match("scikit-learn", PERSISTENT, _learning(PersistentContrastiveDivergence)),
+    Match(
+        "scikit-learn",
+        f"{PERSISTENT}, half of the pixels on",
+        _learning(PersistentContrastiveDivergence),
+        share_on=0.5,
+    ),
+    Match("rbms", PERSISTENT, _learning(PersistentContrastiveDivergence)),
+    Match(
+        "learnergy", PERSISTENT.replace("PCD", "CD"), _learning(ContrastiveDivergence)
+    ),
+    Match("edge by edge", BELIEFS, _believing),
+    Match("PGMax", BELIEFS, _believing),
+)

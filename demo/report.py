@@ -1,0 +1,141 @@
+"""The demo's report: one HTML file with its pictures inside."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import shutil
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+import numpy as np
+
+import crbm
+from crbm import plotting
+from demo.digits import Digits
+from demo.genes import OURS, Genes, verdicts
+
+SHAPE = (28, 28)
+N_DIGITS, N_GENES, N_SETS = 6, 4, 3
+TEMPLATE = "report.html.jinja"
+
+
+class LikelySet(NamedTuple):
+    """A label set, how likely it was said to be, and whether it is the true one."""
+
+    labels: str
+    probability: float
+    is_true: bool
+
+
+class Gene(NamedTuple):
+    """A test gene: its true functions and the likeliest sets."""
+
+    truth: str
+    sets: list[LikelySet]
+
+
+def write(folder: Path, digits: Digits, genes: Genes, seconds: float) -> Path:
+    """Write report.html, and Figure 2 beside it as a file of its own."""
+    restored = restoration(digits)
+    restored.savefig(folder / "restored.png")
+    source = files("demo").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    page = environment.from_string(source).render(
+        version=crbm.__version__,
+        minutes=seconds / 60,
+        digits=digits.errors,
+        genes=genes.errors,
+        verdicts=verdicts(genes),
+        restored=_inline(restored),
+        filters=_inline(filters(digits)),
+        calibration=_inline(calibration(genes)),
+        examples=examples(genes),
+        commands=next_commands(folder),
+    )
+    path = folder / "report.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def next_commands(folder: Path) -> list[str]:
+    """What a reader may want to try now."""
+    return [
+        f"{_command()} serve {folder}/*.safetensors",
+        f"{_command()} inspect {folder}/yeast-hashcrbm.safetensors",
+        f"{_command()} train YOUR.csv --labels a,b,c --preprocessing kernel "
+        "--out model.safetensors",
+    ]
+
+
+def _command() -> str:
+    """How to call crbm from here: by name, or where `make` has installed it."""
+    if shutil.which("crbm"):
+        return "crbm"
+    return os.path.relpath(Path(sys.executable).with_name("crbm"))
+
+
+def restoration(digits: Digits) -> Any:
+    """Figure 2 for the demo's models, on digits that lost many pixels."""
+    lost = (digits.clean != digits.noisy).sum(1)
+    worth_showing = np.flatnonzero(lost >= np.quantile(lost, 0.75))
+    places = np.linspace(0, len(worth_showing) - 1, N_DIGITS).astype(int)
+    rows = worth_showing[places]
+    columns = {name: images[rows] for name, images in digits.restored.items()}
+    columns["clean"] = digits.clean[rows]
+    figure = plotting.blank(1.2 * (len(columns) + 1), 1.2 * N_DIGITS + 0.3)
+    plotting.restoration(digits.noisy[rows], columns, SHAPE, figure=figure)
+    return figure
+
+
+def filters(digits: Digits) -> Any:
+    """The hidden units that CD-PercLoss learned."""
+    weights = digits.models["CD-PercLoss"].models_[0].state_dict()["weight_vh"]
+    figure = plotting.blank(5.0, 5.0)
+    plotting.filters(weights.numpy(), SHAPE, n_filters=49, ax=figure.subplots())
+    return figure
+
+
+def calibration(genes: Genes) -> Any:
+    """How far HashCRBM's probabilities can be believed."""
+    p = genes.models[OURS].predict_proba(genes.X)
+    figure = plotting.blank(4.5, 4.5)
+    plotting.calibration(genes.Y, p, ax=figure.subplots())
+    return figure
+
+
+def examples(genes: Genes) -> list[Gene]:
+    """The likeliest label sets of a few genes."""
+    model = genes.models[OURS]
+    rows = np.linspace(0, len(genes.X) - 1, N_GENES).astype(int)
+    top = model.predict_top_k(genes.X[rows], k=N_SETS)
+    names = np.asarray(model.label_names_)
+    return [
+        _gene(names, truth, sets, chances)
+        for truth, sets, chances in zip(genes.Y[rows], *top, strict=True)
+    ]
+
+
+def _gene(
+    names: np.ndarray, truth: np.ndarray, sets: np.ndarray, chances: np.ndarray
+) -> Gene:
+    likely = [
+        LikelySet(_listed(names, labels), float(p), np.array_equal(labels, truth))
+        for labels, p in zip(sets, chances, strict=True)
+    ]
+    return Gene(_listed(names, truth), likely)
+
+
+def _listed(names: np.ndarray, labels: np.ndarray) -> str:
+    return ", ".join(names[labels == 1]) or "none"
+
+
+def _inline(figure: Any) -> str:
+    """A figure as an address that holds the picture itself."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png")
+    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"

@@ -1,0 +1,1 @@
+"""Run what is declared: store of rows, parallel runs, choice of parameters."""

@@ -1,0 +1,1 @@
+"""From rows of finished runs to tables, curves and pages."""

@@ -1,0 +1,73 @@
+"""Curves of Table 2, drawn from its rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from crbm import plotting
+from paper.engine.store import Row
+from paper.tables import table2
+
+
+def draw(rows: Sequence[Row], folder: Path, tag: str = "") -> list[Path]:
+    """Write the curves of the chosen runs as PNG and SVG; the files."""
+    rows = table2.chosen(rows)
+    figures = {}
+    if any("validation" in row["details"] for row in rows):
+        figures[f"error_by_epoch{tag}"] = error_by_epoch(rows)
+    if any("by_threshold" in row["details"] for row in rows):  # not in old rows
+        figures[f"error_by_threshold{tag}"] = error_by_threshold(rows)
+    return plotting.write_all(figures, folder)
+
+
+def error_by_epoch(rows: Sequence[Row]) -> Any:
+    """Validation error after each epoch, for each kind of noise."""
+
+    def curve(ax: Any, row: Row) -> None:
+        errors = row["details"].get("validation", [])
+        if errors:
+            ax.plot(range(1, len(errors) + 1), errors, label=row["model"])
+
+    return _by_kind(rows, curve, xlabel="epoch", ylabel="wrong pixels, %")
+
+
+def error_by_threshold(rows: Sequence[Row]) -> Any:
+    """Errors among all pixels against those among changed ones, for each kind of noise.
+
+    Along a curve pixels are changed the sooner the further left; the dot is a half.
+    """
+
+    def curve(ax: Any, row: Row) -> None:
+        errors = row["details"].get("by_threshold")
+        if errors is None:
+            return
+        [line] = ax.plot(errors["changed"], errors["all"], label=row["model"])
+        figures = row["metrics"]
+        ax.plot(figures["changed"], figures["all"], "o", color=line.get_color())
+
+    return _by_kind(
+        rows,
+        curve,
+        xlabel="wrong among changed pixels, %",
+        ylabel="wrong among all pixels, %",
+    )
+
+
+def _by_kind(
+    rows: Sequence[Row], curve: Callable[[Any, Row], None], **labels: str
+) -> Any:
+    """A plot for each kind of noise, with a curve for each model's first seed."""
+    kinds = sorted({row["dataset"] for row in rows})
+    figure = plotting.blank(5.5 * len(kinds), 4.6)
+    axes = figure.subplots(1, len(kinds), squeeze=False)[0]
+    for ax, kind in zip(axes, kinds, strict=True):
+        for model in table2.MODELS:
+            for row in rows:
+                if (row["dataset"], row["model"], row["seed"]) == (kind, model, 0):
+                    curve(ax, row)
+        ax.set(title=f"{kind} MNIST", **labels)
+        if ax.has_data():
+            ax.legend(fontsize="small")
+    return figure

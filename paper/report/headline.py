@@ -1,0 +1,143 @@
+"""The paper's claims in one small table: published, measured, ours, and the usual."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from paper.engine.store import Row, Store
+from paper.tables import published, table1, table2
+from paper.tables.published import Column, Figures
+
+HEADINGS = (
+    *("wrong, in percent", "paper", "its protocol here"),
+    *("ours", "best baseline", "folds or seeds"),
+)
+
+
+class Claim(NamedTuple):
+    """A model of the paper on one data set, and what it is compared with.
+
+    Parameters
+    ----------
+    what
+        In words.
+    dataset, metrics
+        What is measured, and on which data.
+    model
+        The paper's.
+    ours, usual
+        Names of our models, and of those that one would otherwise pick.
+    """
+
+    what: str
+    dataset: str
+    metrics: Sequence[str]
+    model: str
+    ours: Collection[str]
+    usual: Collection[str]
+
+
+_LABEL_MODELS = ("HashCRBM", table1.OURS, table1.PEERS)
+_LABELS = (("hamming",), *_LABEL_MODELS)
+_SETS = ((table1.WRONG_SETS,), *_LABEL_MODELS)
+_NETWORKS = [name for name in table2.MODELS if name.startswith("MLP")]
+_PIXELS = (
+    ("all", "changed"),
+    "CD-PercLoss",
+    [name for name in table2.OURS if name not in _NETWORKS],
+    _NETWORKS,
+)
+TABLES: dict[str, tuple[Figures, list[Claim]]] = {
+    table1.EXPERIMENT: (
+        published.TABLE1,
+        [
+            Claim("labels of Yeast", "yeast", *_LABELS),
+            Claim("labels of Scene", "scene", *_LABELS),
+            Claim("whole label sets of Yeast", "yeast", *_SETS),
+            Claim("whole label sets of Scene", "scene", *_SETS),
+        ],
+    ),
+    table2.EXPERIMENT: (
+        published.TABLE2,
+        [
+            Claim("pixels of corrupted digits, all / changed", "corrupted", *_PIXELS),
+            Claim("pixels of occluded digits, all / changed", "occluded", *_PIXELS),
+        ],
+    ),
+}
+
+
+def rendered(folder: Path) -> str:
+    """The table in Markdown, from the rows of a folder; a dash where there are none."""
+    lines = [_line(HEADINGS), _line(["---"] * len(HEADINGS))]
+    for name, (printed, claims) in TABLES.items():
+        rows = list(Store(folder / f"{name}.jsonl"))
+        if name == table1.EXPERIMENT:
+            rows = table1.with_wrong_sets(table1.as_declared(rows))
+        else:
+            rows = table2.chosen(rows)
+        lines += [_line(_cells(claim, rows, printed)) for claim in claims]
+    return "\n".join(lines)
+
+
+def _cells(claim: Claim, rows: Sequence[Row], printed: Figures) -> list[str]:
+    here = [row for row in rows if row["dataset"] == claim.dataset]
+    columns = [Column(claim.dataset, metric) for metric in claim.metrics]
+    paper = [printed[claim.model][c] for c in columns if c in printed[claim.model]]
+    shown = [claim.model, _best(here, claim.ours), _best(here, claim.usual)]
+    return [
+        claim.what,
+        _figures(paper, claim),
+        *(_named(here, model, claim) for model in shown),
+        _numbers_of_runs(here, shown),
+    ]
+
+
+def _best(rows: Sequence[Row], models: Collection[str]) -> str | None:
+    """The model with the lowest mean error on the validation part, if any was run."""
+    errors = {
+        model: fmean(_validation(row) for row in rows if row["model"] == model)
+        for model in models
+        if any(row["model"] == model for row in rows)
+    }
+    return min(errors, key=lambda model: errors[model], default=None)
+
+
+def _named(rows: Sequence[Row], model: str | None, claim: Claim) -> str:
+    """The figures of a model, with its name where the column does not tell it."""
+    if model is None:
+        return "-"
+    figures = _figures(_means(rows, model, claim), claim)
+    if model == claim.model:
+        return figures
+    return f"{figures} ({model.removesuffix(' (ours)')})"
+
+
+def _numbers_of_runs(rows: Sequence[Row], models: Collection[str | None]) -> str:
+    """How many runs each of these has: one number, or the least and the most."""
+    counts = {sum(row["model"] == model for row in rows) for model in models if model}
+    least, most = min(counts), max(counts)
+    return str(most) if least == most else f"{least} to {most}"
+
+
+def _validation(row: Row) -> float:
+    """The lowest error of a run on the validation part."""
+    found = row["metrics"].get("validation")
+    return min(row["details"]["validation"]) if found is None else found
+
+
+def _means(rows: Sequence[Row], model: str, claim: Claim) -> list[float]:
+    own = [row["metrics"] for row in rows if row["model"] == model]
+    return [fmean(each[metric] for each in own) for metric in claim.metrics if own]
+
+
+def _figures(means: Sequence[float], claim: Claim) -> str:
+    form = "{:.2f}" if len(claim.metrics) == 1 else "{:.3f}"
+    return " / ".join(form.format(mean) for mean in means) or "-"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,91 @@
+"""What `crbm reproduce` does: run what is missing, then render what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from paper.engine.store import Store
+from paper.report import curves, report
+from paper.tables import figure2, table1, table2, trials
+
+
+def run(
+    target: str,
+    folder: Path,
+    *,
+    quick: bool,
+    n_jobs: int,
+    dask: str | None,
+    say: Callable[[str], None],
+) -> list[Path]:
+    """Complete one of the paper's tables or figures; the files of the report.
+
+    Parameters
+    ----------
+    target
+        "table1", "table2", "figure2", "trials", or "report" to render only.
+    folder
+        Where the rows are; those of finished runs are not run again.
+    quick
+        A small version, kept apart from the real one.
+    n_jobs
+        Runs at a time.
+    dask
+        Address of a Dask scheduler to send the runs to.
+    say
+        Told of each finished run.
+    """
+    if target == "trials" and quick:
+        raise ValueError("There is no quick version of the trials; omit `--quick`.")
+    if target != "report":
+        folder.mkdir(parents=True, exist_ok=True)
+    how: dict[str, Any] = {"n_jobs": n_jobs, "say": say}
+    digits, rates = (_store(folder, name, quick) for name in table2.STORES)
+    labels = _store(folder, table1.EXPERIMENT, quick)
+    pictures: list[Path] = []
+    with backend(dask):
+        if target == "table1":
+            table1.complete(labels, quick=quick, **how)
+        elif target == "trials":
+            trials.complete(labels, digits, **how)
+        elif target != "report":
+            kinds = table2.KINDS if target == "table2" else (figure2.KIND,)
+            table2.complete(digits, rates, kinds=kinds, quick=quick, **how)
+            if target == "figure2":
+                rows = table2.chosen(list(digits))
+                pictures = figure2.draw(rows, folder, quick=quick)
+    pictures += drawn_from_rows(folder, say)
+    return [*report.write(folder), *pictures]
+
+
+def drawn_from_rows(folder: Path, say: Callable[[str], None]) -> list[Path]:
+    """The curves of the rows there are, drawn anew; a base install leaves them out."""
+    paths = []
+    for tag in ("", "-quick"):
+        store = Store(folder / f"{table2.EXPERIMENT}{tag}.jsonl")
+        try:
+            paths += curves.draw(list(store), folder, tag)
+        except ImportError as error:
+            say(f"Without curves: {error}")
+    return paths
+
+
+def _store(folder: Path, name: str, quick: bool) -> Store:
+    return Store(folder / f"{name}{'-quick' if quick else ''}.jsonl")
+
+
+@contextmanager
+def backend(dask: str | None) -> Iterator[None]:
+    """Send joblib's work to a Dask cluster, where there is one."""
+    if dask is None:
+        yield
+        return
+    from distributed import Client
+
+    with Client(dask), joblib.parallel_config(backend="dask"):
+        yield

@@ -1,0 +1,101 @@
+"""Figure 2: what each model makes of the same occluded digits, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from crbm import plotting
+from crbm.models import EnergyModel
+from paper.engine.store import Cell, Row
+from paper.tables import denoising, table2
+
+KIND = "occluded"
+MODELS = ("CD-1", "CD-10", "CD-PercLoss", "CD-PercLoss, then mean field (ours)")
+SHAPE = (28, 28)
+N_DIGITS = 10
+STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30)
+
+
+def cells(rows: Sequence[Row]) -> dict[str, Cell]:
+    """The runs of Table 2 whose models are drawn: those of the first seed."""
+    found = {
+        row["model"]: Cell(*(row[field] for field in Cell._fields))
+        for row in rows
+        if row["dataset"] == KIND and row["seed"] == 0
+    }
+    return {model: found[model] for model in MODELS if model in found}
+
+
+def trained(cell: Cell, folder: Path) -> EnergyModel:
+    """The model of a run; trained again if its weights were not kept."""
+    path = table2.weights_of(cell, folder)
+    if not path.exists():
+        table2.restore(cell, models=folder)
+    model = denoising.new_model(table2.declared(cell)[0], torch.Generator())
+    model.load_state_dict(load_file(path))
+    return model
+
+
+def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
+    """Write all pictures of trained models as PNG and SVG; the files."""
+    models = {
+        name: trained(cell, folder / "models") for name, cell in cells(rows).items()
+    }
+    data = denoising.digits(KIND, quick=quick)
+    figures = {
+        "figure2": restorations(models, data),
+        "filters": filters(models),
+        "error_by_steps": error_by_steps(models, data),
+    }
+    tag = "-quick" if quick else ""
+    named = {f"{name}{tag}": figure for name, figure in figures.items()}
+    return plotting.write_all(named, folder)
+
+
+def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:
+    """The first digits of the test part, restored by each model."""
+    u = data.test.u
+    assert u is not None
+    rows = slice(0, N_DIGITS)
+    columns = {name: denoising.restored(m, u[rows]) for name, m in models.items()}
+    columns["clean"] = data.test.v[rows]
+    columns = {name.replace(", ", ",\n"): v for name, v in columns.items()}
+    figure = plotting.blank(1.3 * (len(columns) + 1), 1.25 * N_DIGITS + 0.3)
+    plotting.restoration(u[rows].numpy(), columns, SHAPE, figure=figure)
+    return figure
+
+
+def filters(models: Mapping[str, EnergyModel]) -> Any:
+    """What the hidden units of each model stand for."""
+    figure = plotting.blank(2.7 * len(models), 3.5)
+    axes = figure.subplots(1, len(models), squeeze=False)[0]
+    for ax, (name, model) in zip(axes, models.items(), strict=True):
+        weights = model.state_dict()["weight_vh"].numpy()
+        plotting.filters(weights, SHAPE, n_filters=36, ax=ax)
+        ax.set_title(name.replace(", ", ",\n"))
+    return figure
+
+
+@torch.no_grad()
+def error_by_steps(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:
+    """Test errors against the number of mean-field steps of the prediction."""
+    figure = plotting.blank(10.0, 3.6)
+    axes = figure.subplots(1, 2)
+    part = data.test
+    assert part.u is not None
+    for name, model in models.items():
+        errors = [
+            denoising.pixel_errors(part, denoising.restored(model, part.u, n_steps))
+            for n_steps in STEPS
+        ]
+        for ax, metric in zip(axes, ("all", "changed"), strict=True):
+            ax.plot(STEPS, [error[metric] for error in errors], "o-", label=name)
+    for ax, metric in zip(axes, ("all pixels", "changed pixels"), strict=True):
+        ax.set(xlabel="mean-field steps", ylabel=f"wrong among {metric}, %")
+        ax.legend()
+    return figure

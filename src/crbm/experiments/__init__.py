@@ -1,1 +1,0 @@
-"""Experiments: declared runs on real data, and what came out of them."""

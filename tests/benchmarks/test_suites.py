@@ -1,0 +1,187 @@
+"""Benchmarks run end to end in miniature; no timing is asserted."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+import crbm
+from benchmarks import (
+    floor,
+    growth,
+    loops,
+    memory,
+    multilabel,
+    peers,
+    precision,
+    suites,
+    timing,
+)
+from crbm import kernels
+from crbm.cli.bench import markdown
+from crbm.types import Batch
+from paper.tables import denoising
+
+needs_data = pytest.mark.skipif(
+    "CRBM_DATA" not in os.environ, reason="CRBM_DATA is unset: the real data is absent"
+)
+
+
+def test_steps_are_measured_beside_their_products(monkeypatch):
+    monkeypatch.setattr(floor, "ROUNDS", 1)
+    monkeypatch.setattr(floor, "N_BATCHES", 1)
+    rows = floor.rows(say=lambda text: None)
+    assert [row["step"] for row in rows[:4]] == [
+        "CD-1",
+        "CD-10",
+        "CD-PercLoss-10",
+        "mean field 10",
+    ]
+    for row in rows:
+        assert row["ratio"] == pytest.approx(row["ms"] / row["bare products ms"])
+
+
+def test_two_works_are_timed_in_turns():
+    ticks = iter([0.0, 2.0, 2.0, 3.0, 3.0, 9.0, 9.0, 12.0, 12.0, 20.0, 20.0, 22.0])
+    found = timing.interleaved(
+        lambda: None, lambda: None, n_rounds=3, clock=lambda: next(ticks)
+    )  # 2, 6 and 8 seconds against 1, 3 and 2
+    assert found == (6.0, 2.0, 2.0)
+
+
+def test_loops_are_measured_beside_torch(monkeypatch):
+    served = []
+
+    def work():
+        served.append(kernels.supports(torch.zeros(64, 64)))
+        return sum(range(10_000))
+
+    monkeypatch.setattr(loops, "ROUNDS", 2)
+    monkeypatch.setattr(loops, "WORKS", {"waiting": lambda: work})
+    (row,) = loops.rows(say=lambda text: None)
+    assert row["work"] == "waiting"
+    with_loops = find_spec("numba") is not None
+    assert served == [False, with_loops] * 3
+    assert row["times faster"] > 0
+
+
+@pytest.mark.parametrize("name", loops.WORKS)
+def test_the_work_of_each_loop_runs(name):
+    loops.WORKS[name]()()
+
+
+def test_a_model_of_each_precision_is_measured(monkeypatch):
+    images = (
+        torch.rand(40, 9, generator=torch.Generator().manual_seed(0)) < 0.5
+    ).float()
+    part = Batch(images, images)
+    digits = denoising.Digits(part, part, part, noise=lambda batch, generator: batch)
+    monkeypatch.setattr(denoising, "digits", lambda kind, quick: digits)
+    monkeypatch.setattr(precision, "SEEDS", (0,))
+    rows = precision.rows(say=lambda text: None)
+    assert [row["rule"] for row in rows] == ["CD-10", "CD-PercLoss-10"]
+    for row in rows:
+        assert row["difference"] == row["bf16"] - row["full"]
+        assert abs(row["difference"]) < 10
+    assert len({row["full"] for row in rows}) == 2
+
+
+def test_label_powerset_predicts_sets_seen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = (X[:, :2] > 0).astype(int)
+    model = multilabel.LabelPowerset(multilabel.SVC()).fit(X, Y)
+    assert (model.predict(X) == Y).mean() > 0.9
+
+
+def test_whole_sets_are_predicted_by_the_mode():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)).astype(np.float32)
+    Y = (X[:, :2] > 0).astype(int)
+    pipeline = multilabel.make_pipeline(
+        multilabel.StandardScaler(), crbm.HashCRBMClassifier(n_epochs=2, random_state=0)
+    )
+    row = multilabel.measured(pipeline, multilabel.Split(X, Y, X, Y))
+    labels = pipeline.set_params(hashcrbmclassifier__prediction="mode").predict(X)
+    assert row["subset"] == 100 * crbm.metrics.subset_accuracy(Y, labels)
+
+
+@needs_data
+def test_splits_are_fixed_and_disjoint():
+    scene, yeast = multilabel.split("scene"), multilabel.split("yeast")
+    assert (len(scene.Y_train), len(scene.Y_test)) == (1211, 1196)
+    assert (len(yeast.Y_train), len(yeast.Y_test)) == (1500, 917)
+    again = multilabel.split("yeast")
+    assert np.array_equal(again.X_test, yeast.X_test)
+    assert yeast.X_train.dtype == np.float32
+
+
+def test_peers_are_measured_beside_us_and_missing_ones_are_named(monkeypatch):
+    monkeypatch.setattr(peers, "ROUNDS", 1)
+    monkeypatch.setattr(peers, "N_CASES", 5)
+    monkeypatch.setattr(peers, "N_IMAGES", 128)
+    by_peer = {match.peer: match for match in peers.MATCHES}
+    names = ("bare products", "scikit-learn", "edge by edge", "PGMax")
+    monkeypatch.setattr(peers, "MATCHES", [by_peer[name] for name in names])
+    said = []
+    rows = {row["peer"]: row for row in peers.rows(said.append)}
+    assert rows["scikit-learn"]["largest difference"] is None
+    assert rows["edge by edge"]["largest difference"] < 1e-5  # float32, 20 rounds
+    for row in rows.values():
+        assert row["times faster"] == pytest.approx(row["peer ms"] / row["ms"])
+    if "PGMax" not in rows:
+        assert "--peer-python" in said[-1]
+
+
+def test_a_peer_that_breaks_is_told_in_a_line():
+    with (
+        pytest.raises(ValueError, match="strange ended without an answer: KeyError"),
+        peers.Worker.started(sys.executable, "strange", {}),
+    ):
+        pass
+
+
+def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
+    axis = growth.Axis("waiting", "nothing", (1, 2, 4), lambda n: lambda: None)
+    ticks = iter([0.0, 1.0, 1.0, 4.0, 4.0, 13.0])  # 1, 3 and 9 seconds
+    monkeypatch.setattr(growth, "ROUNDS", 1)
+    monkeypatch.setattr(growth.time, "process_time", lambda: next(ticks))
+    row = growth._row(axis, say=lambda text: None)
+    assert row["exponent"] == pytest.approx(np.log2(3))
+    growth.plot([row], tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("axis", growth.AXES, ids=lambda axis: axis.cost)
+def test_the_work_of_each_axis_runs(axis):
+    axis.work(axis.sizes[0])()
+
+
+def test_an_unknown_suite_is_refused_with_the_names():
+    with pytest.raises(ValueError, match="'floor', 'multilabel', 'peers', 'growth'"):
+        suites.run("magic", say=lambda text: None)
+
+
+def test_rows_become_a_markdown_table_without_their_lists():
+    rows = [{"work": "CD-1", "ratio": 1.2345, "all": [1, 2], "peer": None}]
+    assert markdown(rows).splitlines() == [
+        "| work | ratio | peer |",
+        "| --- | --- | --- |",
+        "| CD-1 | 1.23 | - |",
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_peak_of_memory_is_not_that_of_the_process_that_asks():
+    kept = np.ones(2**26)  # half a gigabyte, touched
+    here = memory.peak_megabytes()
+    assert kept.nbytes / 2**20 < here
+    script = "from benchmarks import memory; print(memory.peak_megabytes())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert 10 < float(done.stdout) < here - 100
