@@ -42,7 +42,9 @@ def test_importing_crbm_loads_nothing_heavy():
     assert loaded_by("import crbm; dir(crbm); crbm.__version__") == set()
 
 
-@pytest.mark.parametrize("arguments", [[], ["train"], ["data", "list"], ["serve"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["train"], ["data", "list"], ["serve"], ["reproduce"]]
+)
 def test_help_loads_nothing_heavy(arguments):
     code = (
         f"from crbm.cli import app; app([*{arguments!r}, '--help'], prog_name='crbm')"

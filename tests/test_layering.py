@@ -68,6 +68,35 @@ def test_a_file_imports_only_what_lies_below_it(path):
     assert not wrong, f"{part} must not import {wrong}"
 
 
+REPOSITORY_PACKAGES = {"paper", "benchmarks", "demo"}
+
+
+def packages_at_import(source):
+    """The packages that a module imports when it is imported itself."""
+    found, open_nodes = set(), [ast.parse(source)]
+    while open_nodes:
+        node = open_nodes.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module.split(".")[0])
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            open_nodes += ast.iter_child_nodes(node)
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_the_library_can_be_imported_without_the_rest_of_the_repository(path):
+    assert not packages_at_import(path.read_text()) & REPOSITORY_PACKAGES
+
+
+def test_imports_inside_functions_do_not_run_at_import():
+    source = "import a.b\nif x:\n    from c.d import e\ndef f():\n    import g"
+    assert packages_at_import(source) == {"a", "c"}
+
+
 def test_relative_imports_are_not_used():
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):

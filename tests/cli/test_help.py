@@ -7,7 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from crbm.cli import app, options, train
+from crbm.cli import app, options, repository, train
+from crbm.cli.errors import PlainGroup
 from crbm.commands.reading import Reading
 from crbm.commands.train import MODELS
 from crbm.preprocessing import KINDS
@@ -71,3 +72,48 @@ def test_a_command_receives_the_reading_options_as_one_argument():
 def test_labels_are_parsed():
     assert reading_from("a.csv", "--labels", "-3")[1].labels == -3
     assert reading_from("a.csv", "--labels", __file__)[1].labels == Path(__file__)
+
+
+def app_without(monkeypatch, *missing):
+    """The app as it is where some modules cannot be found."""
+    monkeypatch.setattr(
+        repository, "is_importable", lambda module: module not in missing
+    )
+    fresh = typer.Typer(cls=PlainGroup)
+    fresh.callback()(lambda: None)
+    repository.add_commands(fresh)
+    return fresh
+
+
+MODULES = {name: command.module for name, command in repository.COMMANDS.items()}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_command_without_its_package_is_hidden_and_says_why(name, monkeypatch):
+    fresh = app_without(monkeypatch, MODULES[name])
+    listed = CliRunner().invoke(fresh, ["--help"], env={"COLUMNS": "200"}).stdout
+    shown = set(re.findall(r"│ (bench|reproduce|demo)\b", listed))
+    assert shown == MODULES.keys() - {name}
+    for arguments in ([], ["--help"], ["table1", "--quick"]):
+        refused = CliRunner().invoke(fresh, [name, *arguments])
+        assert refused.exit_code == 2
+        assert refused.stdout == ""
+        package = MODULES[name].split(".")[0]
+        message = f"crbm: `crbm {name}` needs the package `{package}`, which is only in"
+        assert refused.stderr.startswith(message)
+        assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_command_of_the_repository_has_help(name):
+    assert help_text(name).startswith(f"Usage: crbm {name} ")
+
+
+def test_modules_are_found_without_importing_them(tmp_path, monkeypatch):
+    folder = tmp_path / "some_package"
+    folder.mkdir()
+    (folder / "module.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert repository.is_importable("some_package.module")
+    assert not repository.is_importable("some_package.other")
+    assert not repository.is_importable("no_such_package.module")

@@ -1,4 +1,4 @@
-"""`crbm bench`: ratios and comparisons measured side by side in one run."""
+"""`crbm bench`: times and errors, measured side by side in one run."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ NAMES = "floor, multilabel, peers, growth, loops, precision, large, serve"
 @plain_errors
 def bench(
     suite: Annotated[str, typer.Option(help=f"What to measure: {NAMES}.")] = "floor",
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="For documents.")
+        bool, typer.Option("--markdown", help="Print a Markdown table.")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="A picture of `growth`, e.g. growth.png.")
+        Path | None, typer.Option(help="Plot the suite `growth` to this file.")
     ] = None,
     peer_python: Annotated[
         list[str] | None,
         typer.Option(
             envvar="CRBM_PEER_PYTHON",
-            help="An interpreter that has packages to compare with; may be repeated.",
+            help="A Python interpreter that has peers installed. May be repeated.",
         ),
     ] = None,
 ) -> None:
-    """Measure speed and accuracy against the hardware's limit and against peers."""
+    """Measure speed and accuracy beside bare matrix products and other packages."""
     from benchmarks import growth, suites
 
     if plot is not None and suite != "growth":
-        raise ValueError("`--plot` draws the suite growth; add --suite growth.")
+        raise ValueError("`--plot` needs the suite `growth`; add `--suite growth`.")
     rows = suites.run(
         suite,
         say=lambda text: typer.echo(text, err=True),
@@ -54,26 +54,26 @@ def bench(
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """The rows as a table of a Markdown document."""
-    lines = [_cells(rows[0]), ["---"] * len(_cells(rows[0]))]
-    lines += [[_shown(row[name]) for name in _cells(rows[0])] for row in rows]
+    """The rows as a Markdown table."""
+    lines = [_columns(rows[0]), ["---"] * len(_columns(rows[0]))]
+    lines += [[_format(row[name]) for name in _columns(rows[0])] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:
-    names = _cells(rows[0])
+    names = _columns(rows[0])
     table = Table(*names, title=title)
     for row in rows:
-        table.add_row(*(_shown(row[name]) for name in names))
+        table.add_row(*(_format(row[name]) for name in names))
     return table
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    """The columns to show; lists are for scripts."""
+def _columns(row: dict[str, Any]) -> list[str]:
+    """The columns to show; lists appear in the JSON only."""
     return [name for name, value in row.items() if not isinstance(value, list)]
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.3g}" if isinstance(value, float) else str(value)

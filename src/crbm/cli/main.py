@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import crbm
-from crbm.cli import (
-    bench,
-    data,
-    evaluate,
-    inspect,
-    options,
-    predict,
-    reproduce,
-    serve,
-    show,
-    train,
-)
-from crbm.cli.errors import PlainGroup, plain_errors
+from crbm.cli import data, evaluate, inspect, predict, repository, serve, train
+from crbm.cli.errors import PlainGroup
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -32,9 +20,8 @@ app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(inspect.inspect)
 app.add_typer(data.app, name="data")
-app.command()(bench.bench)
-app.command()(reproduce.reproduce)
 app.command()(serve.serve)
+repository.add_commands(app)
 
 
 def _print_version(requested: bool) -> bool:
@@ -57,21 +44,3 @@ def main(
     ] = False,
 ) -> None:
     """Structured output prediction with conditional restricted Boltzmann machines."""
-
-
-@app.command()
-@plain_errors
-def demo(
-    out: Annotated[
-        Path, typer.Option(help="Folder for the report and the models.")
-    ] = Path("demo-results"),
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the digits.")] = 30,
-    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
-    as_json: options.Json = False,
-) -> None:
-    """Both algorithms on embedded data: two tables and a report, in minutes."""
-    from demo import run as demonstration
-
-    found = demonstration.run(out, n_epochs=epochs, seed=seed, quiet=as_json)
-    if as_json:
-        typer.echo(show.as_text(found))

@@ -27,23 +27,24 @@ def reproduce(
     target: Annotated[
         Target,
         typer.Argument(
-            help="`trials`: what else was tried; "
-            "`report` renders what is there already."
+            help="`trials` runs variants of the tables' models; "
+            "`report` only renders finished runs."
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Folder of rows and report; finished runs are kept.")
+        Path,
+        typer.Option(help="Folder of rows and report; finished runs are not repeated."),
     ] = Path("results"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="A small version, in under ten minutes.")
+        bool, typer.Option("--quick", help="Run a small version, in under ten minutes.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of parallel runs.")] = 1,
     dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to run on.")
+        str | None, typer.Option(help="Address of a Dask scheduler that runs them.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Repeat the paper's experiments; an interrupted command goes on where it was."""
+    """Repeat the paper's experiments; an interrupted command resumes."""
     from paper.report import reproduce as reproduction
 
     paths = reproduction.run(
