@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.timing import interleaved
+from benchmarks.timing import time_in_turns
 from crbm import training
 from crbm.inference import mean_field
 from crbm.models import CRBM
@@ -59,7 +59,7 @@ def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
             step = _predicting(model, data)
             floor = _products(model, data, 10, 10, n_gradients=0)
         clock = time.process_time if n_threads == 1 else time.perf_counter
-        found = interleaved(step, floor, n_rounds=ROUNDS, clock=clock)
+        found = time_in_turns(step, floor, n_rounds=ROUNDS, clock=clock)
     finally:
         torch.set_num_threads(before)
     return {

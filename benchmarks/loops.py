@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from benchmarks import growth
-from benchmarks.timing import interleaved
+from benchmarks.timing import time_in_turns
 from crbm import kernels, sampling
 from crbm.energies import BipartiteEnergy, Dense, PairwiseEnergy
 from crbm.inference import loopy_bp
@@ -40,7 +40,7 @@ def _row(
         with kernels.disabled():
             work()
 
-    found = interleaved(by_torch, work, n_rounds=ROUNDS)
+    found = time_in_turns(by_torch, work, n_rounds=ROUNDS)
     return {
         "work": name,
         "ms": 1000 * found.other,

@@ -114,11 +114,11 @@ def compare(name: str, say: Callable[[str], None] = print) -> list[dict[str, Any
     rows = []
     for rival, pipeline in rivals(name, data.X_train.shape[1]).items():
         say(f"{name}: {rival} ...")
-        rows.append({"dataset": name, "model": rival, **measured(pipeline, data)})
+        rows.append({"dataset": name, "model": rival, **measure(pipeline, data)})
     return rows
 
 
-def measured(pipeline: Any, data: Split) -> dict[str, float | None]:
+def measure(pipeline: Any, data: Split) -> dict[str, float | None]:
     """Errors in percent, calibration error, and seconds to fit and predict."""
     began = time.perf_counter()
     pipeline.fit(data.X_train, data.Y_train)

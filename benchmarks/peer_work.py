@@ -153,7 +153,7 @@ def edge_by_edge(problem: Problem) -> Work:
         for _ in range(n_steps):
             total = log_odds(messages)
             messages = {
-                (i, j): _passed_on(total[i] - messages[j, i], couplings[i, j])
+                (i, j): _message(total[i] - messages[j, i], couplings[i, j])
                 for i, j in pairs
             }
         return 1 / (1 + np.exp(-log_odds(messages).T))
@@ -161,7 +161,7 @@ def edge_by_edge(problem: Problem) -> Work:
     return beliefs
 
 
-def _passed_on(cavity: np.ndarray, coupling: np.float32) -> np.ndarray:
+def _message(cavity: np.ndarray, coupling: np.float32) -> np.ndarray:
     """What a unit says along a coupling: log (1 + e^(c+w)) - log (1 + e^c)."""
     return np.logaddexp(0, cavity + coupling) - np.logaddexp(0, cavity)
 

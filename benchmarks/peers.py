@@ -95,21 +95,21 @@ def _row(match: Match, pythons: Sequence[str]) -> dict[str, Any] | None:
     problem = _problem(match.share_on)
     ours = match.ours(problem)
     for python in pythons:
-        with Worker.started(python, match.peer, problem) as worker:
+        with Worker.start(python, match.peer, problem) as worker:
             if worker is None:
                 continue
             difference = _difference(ours(), worker.answer)
-            pairs = [(_timed(ours), worker.run()) for _ in range(ROUNDS)]
+            pairs = [(_time(ours), worker.run()) for _ in range(ROUNDS)]
             return {
                 "peer": match.peer,
                 "work": match.work,
-                **_compared(pairs),
+                **_compare(pairs),
                 **difference,
             }
     return None
 
 
-def _compared(pairs: Sequence[tuple[Seconds, Seconds]]) -> dict[str, float]:
+def _compare(pairs: Sequence[tuple[Seconds, Seconds]]) -> dict[str, float]:
     """Medians over the rounds; a ratio is that of two runs right after each other."""
     return {
         "ms": 1000 * median(ours.cpu for ours, _ in pairs),
@@ -126,7 +126,7 @@ def _difference(ours: Any, theirs: Any) -> dict[str, float | None]:
     return {"largest difference": float(np.abs(np.asarray(ours) - theirs).max())}
 
 
-def _timed(work: Callable[[], Any]) -> Seconds:
+def _time(work: Callable[[], Any]) -> Seconds:
     cpu, wall = time.process_time(), time.perf_counter()
     work()
     return Seconds(time.process_time() - cpu, time.perf_counter() - wall)
@@ -141,7 +141,7 @@ class Worker:
 
     @classmethod
     @contextmanager
-    def started(
+    def start(
         cls, python: str, peer: str, problem: dict[str, np.ndarray]
     ) -> Iterator[Worker | None]:
         """A worker that is ready, or None where the peer is not installed."""
@@ -201,7 +201,7 @@ def _learning(
 ) -> Callable[[dict[str, np.ndarray]], Callable[[], None]]:
     """Some epochs through the public training loop."""
 
-    def prepared(problem: dict[str, np.ndarray]) -> Callable[[], None]:
+    def prepare(problem: dict[str, np.ndarray]) -> Callable[[], None]:
         generator = torch.Generator().manual_seed(0)
         data = Batch(None, torch.from_numpy(problem["images"]))
         model, objective = RBM(data.v.shape[1], N_HIDDEN, generator), rule()
@@ -219,7 +219,7 @@ def _learning(
 
         return epochs
 
-    return prepared
+    return prepare
 
 
 def _believing(problem: dict[str, np.ndarray]) -> Callable[[], np.ndarray]:

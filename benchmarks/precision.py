@@ -43,5 +43,5 @@ def _error(rule: Objective, data: denoising.Digits, seed: int) -> float:
     model = CRBM(n_pixels, n_pixels, N_HIDDEN, generator)
     training.fit(model, rule, data.train, n_epochs=N_EPOCHS, generator=generator)
     assert data.test.u is not None
-    predicted = denoising.restored(model, data.test.u)
+    predicted = denoising.predict(model, data.test.u)
     return denoising.pixel_errors(data.test, predicted)["all"]

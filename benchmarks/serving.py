@@ -48,7 +48,7 @@ def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
         path = Path(folder, "model.safetensors")
         _model().save(path)
         with running_server(path) as url:
-            asyncio.run(_measured(url, lambda ask: closed_loop(ask, 8, 2.0)))  # warm-up
+            asyncio.run(_measure(url, lambda ask: closed_loop(ask, 8, 2.0)))  # warm-up
             found = []
             for rate in ARRIVALS:
                 say(f"{rate} requests a second for {SECONDS:g} s ...")
@@ -155,7 +155,7 @@ async def _exchange(
     return int(head.split(b" ", 2)[1])
 
 
-async def _measured(url: str, run: Callable[[Ask], Awaitable[Outcome]]) -> Outcome:
+async def _measure(url: str, run: Callable[[Ask], Awaitable[Outcome]]) -> Outcome:
     connections = Connections(url, _requests(url))
     try:
         return await run(connections.ask)
@@ -174,7 +174,7 @@ def _closed(n_clients: int) -> Callable[[Ask], Awaitable[Outcome]]:
 def _row(url: str, run: Callable[[Ask], Awaitable[Outcome]]) -> dict[str, Any]:
     busy = os.getloadavg()[0]
     calls_before, cases_before = _batches(url)
-    outcome = asyncio.run(_measured(url, run))
+    outcome = asyncio.run(_measure(url, run))
     calls, cases = _batches(url)
     p50, p99 = np.percentile(outcome.milliseconds or [np.nan], [50, 99])
     return {

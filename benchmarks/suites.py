@@ -59,7 +59,7 @@ def _large(say: Say) -> list[dict[str, Any]]:
         say(f"{name}: HashCRBM ...")
         data = multilabel.split(name)
         classifier = clone(common).set_params(**options)
-        row = multilabel.measured(classifier, data)
+        row = multilabel.measure(classifier, data)
         peak = memory.peak_megabytes()
         recall = classifier.candidate_recall_
         rows.append({"dataset": name, **row, "recall": recall, "peak_MB": peak})

@@ -16,7 +16,7 @@ class Compared(NamedTuple):
     ratio: float
 
 
-def interleaved(
+def time_in_turns(
     one: Callable[[], object],
     other: Callable[[], object],
     *,

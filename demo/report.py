@@ -124,13 +124,13 @@ def _gene(
     names: np.ndarray, truth: np.ndarray, sets: np.ndarray, chances: np.ndarray
 ) -> Gene:
     likely = [
-        LikelySet(_listed(names, labels), float(p), np.array_equal(labels, truth))
+        LikelySet(_join_names(names, labels), float(p), np.array_equal(labels, truth))
         for labels, p in zip(sets, chances, strict=True)
     ]
-    return Gene(_listed(names, truth), likely)
+    return Gene(_join_names(names, truth), likely)
 
 
-def _listed(names: np.ndarray, labels: np.ndarray) -> str:
+def _join_names(names: np.ndarray, labels: np.ndarray) -> str:
     return ", ".join(names[labels == 1]) or "none"
 
 

@@ -41,10 +41,10 @@ def run(
     genes = label(seed, console.print)
     console.print(_table(GENES, genes.errors))
     told = verdicts(genes)
-    models = _saved(folder, digits, genes)
+    models = _save_models(folder, digits, genes)
     seconds = time.perf_counter() - began
     page = report.write(folder, digits, genes, seconds)
-    for line in (*told, "", *_next(folder, page)):
+    for line in (*told, "", *_next_steps(folder, page)):
         console.print(line, highlight=False, soft_wrap=True)
     return {
         "digits": digits.errors,
@@ -56,7 +56,7 @@ def run(
     }
 
 
-def _saved(folder: Path, digits: Digits, genes: Genes) -> list[Path]:
+def _save_models(folder: Path, digits: Digits, genes: Genes) -> list[Path]:
     """The files of all our models."""
     named = {f"digits-{name}": model for name, model in digits.models.items()}
     named |= {f"yeast-{name}": model for name, model in genes.models.items()}
@@ -66,7 +66,7 @@ def _saved(folder: Path, digits: Digits, genes: Genes) -> list[Path]:
     return paths
 
 
-def _next(folder: Path, page: Path) -> list[str]:
+def _next_steps(folder: Path, page: Path) -> list[str]:
     return [
         f"The report, one file: {page}",
         "What to try next:",

@@ -131,7 +131,7 @@ def test_tuning_effects_can_be_measured_again(tuning):
 
 
 def test_the_table_of_the_readme_is_rendered_from_the_rows():
-    shown = headline.rendered(ROOT / "results")
+    shown = headline.render(ROOT / "results")
     assert shown in (ROOT / "README.md").read_text()
 
 

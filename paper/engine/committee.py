@@ -113,8 +113,8 @@ def by_committee(
     left_out = [fold.test for fold in folds]
 
     def applicant(each: Settings) -> Applicant:
-        def member(**how: Any) -> Any:
-            return new(**each, **how)
+        def member(**training: Any) -> Any:
+            return new(**each, **training)
 
         return Applicant(each, Committee(member, rows, left_out, schedule))
 

@@ -36,16 +36,16 @@ def complete(
     with warnings.catch_warnings():
         # joblib renews a worker that has grown, as one does that keeps data sets
         warnings.filterwarnings("ignore", "A worker stopped while some jobs")
-        done: Iterable[Any] = workers(delayed(timed)(run, cell) for cell in missing)
+        done: Iterable[Any] = workers(delayed(time_run)(run, cell) for cell in missing)
         for place, (cell, outcome, seconds) in enumerate(done, 1):
             row = store.add(cell, outcome, seconds)
-            told = f"{named(cell)}: {figures(row)} ({seconds:.0f} s)"
+            told = f"{describe(cell)}: {describe_metrics(row)} ({seconds:.0f} s)"
             say(f"{place}/{len(missing)} {told}")
     rows = [store.find(cell) for cell in cells]
     return [row for row in rows if row is not None]
 
 
-def timed(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, float]:
+def time_run(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, float]:
     """A run on one thread, as several share the machine, and its processor seconds."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -57,12 +57,12 @@ def timed(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, fl
     return cell, outcome, time.process_time() - began
 
 
-def named(cell: Cell) -> str:
+def describe(cell: Cell) -> str:
     """A cell in words."""
     fold = "" if cell.fold is None else f", fold {cell.fold}"
     return f"{cell.dataset}, {cell.model}{fold}, seed {cell.seed}"
 
 
-def figures(row: Row) -> str:
+def describe_metrics(row: Row) -> str:
     """The figures of a row in words."""
     return ", ".join(f"{name} {value:.2f}" for name, value in row["metrics"].items())

@@ -168,12 +168,12 @@ def by_trying(
     return min(tried, key=lambda found: found.error)
 
 
-def refitted(found: Tuned, new: Callable[..., Any], parts: Parts) -> Tuned:
+def refit(found: Tuned, new: Callable[..., Any], parts: Parts) -> Tuned:
     """The same settings, fitted to the validation rows too."""
     return found._replace(classifier=new(**found.settings).fit(*parts.learned))
 
 
-def with_readout(
+def choose_readout(
     found: Tuned, options: Sequence[Settings], parts: Parts, stop_by: str
 ) -> Tuned:
     """The same classifier with the settings of prediction that lose least."""

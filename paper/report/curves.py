@@ -13,7 +13,7 @@ from paper.tables import table2
 
 def draw(rows: Sequence[Row], folder: Path, tag: str = "") -> list[Path]:
     """Write the curves of the chosen runs as PNG and SVG; the files."""
-    rows = table2.chosen(rows)
+    rows = table2.best_rate_rows(rows)
     figures = {}
     if any("validation" in row["details"] for row in rows):
         figures[f"error_by_epoch{tag}"] = error_by_epoch(rows)

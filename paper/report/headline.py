@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from paper.engine.store import Row, Store
 from paper.tables import published, table1, table2
-from paper.tables.published import Column, Figures
+from paper.tables.published import Column, PublishedScores
 
 HEADINGS = (
     *("wrong, in percent", "paper", "its protocol here"),
@@ -28,7 +28,7 @@ class Claim(NamedTuple):
         What is measured, and on which data.
     model
         The paper's.
-    ours, usual
+    ours, baselines
         Names of our models, and of those that one would otherwise pick.
     """
 
@@ -37,7 +37,7 @@ class Claim(NamedTuple):
     metrics: Sequence[str]
     model: str
     ours: Collection[str]
-    usual: Collection[str]
+    baselines: Collection[str]
 
 
 _LABEL_MODELS = ("HashCRBM", table1.OURS, table1.PEERS)
@@ -50,7 +50,7 @@ _PIXELS = (
     [name for name in table2.OURS if name not in _NETWORKS],
     _NETWORKS,
 )
-TABLES: dict[str, tuple[Figures, list[Claim]]] = {
+TABLES: dict[str, tuple[PublishedScores, list[Claim]]] = {
     table1.EXPERIMENT: (
         published.TABLE1,
         [
@@ -70,29 +70,29 @@ TABLES: dict[str, tuple[Figures, list[Claim]]] = {
 }
 
 
-def rendered(folder: Path) -> str:
+def render(folder: Path) -> str:
     """The table in Markdown, from the rows of a folder; a dash where there are none."""
     lines = [_line(HEADINGS), _line(["---"] * len(HEADINGS))]
     for name, (printed, claims) in TABLES.items():
         rows = list(Store(folder / f"{name}.jsonl"))
         if name == table1.EXPERIMENT:
-            rows = table1.with_wrong_sets(table1.as_declared(rows))
+            rows = table1.with_wrong_sets(table1.current_rows(rows))
         else:
-            rows = table2.chosen(rows)
+            rows = table2.best_rate_rows(rows)
         lines += [_line(_cells(claim, rows, printed)) for claim in claims]
     return "\n".join(lines)
 
 
-def _cells(claim: Claim, rows: Sequence[Row], printed: Figures) -> list[str]:
+def _cells(claim: Claim, rows: Sequence[Row], printed: PublishedScores) -> list[str]:
     here = [row for row in rows if row["dataset"] == claim.dataset]
     columns = [Column(claim.dataset, metric) for metric in claim.metrics]
     paper = [printed[claim.model][c] for c in columns if c in printed[claim.model]]
-    shown = [claim.model, _best(here, claim.ours), _best(here, claim.usual)]
+    shown = [claim.model, _best(here, claim.ours), _best(here, claim.baselines)]
     return [
         claim.what,
-        _figures(paper, claim),
-        *(_named(here, model, claim) for model in shown),
-        _numbers_of_runs(here, shown),
+        _format_errors(paper, claim),
+        *(_errors_with_name(here, model, claim) for model in shown),
+        _run_counts(here, shown),
     ]
 
 
@@ -106,17 +106,17 @@ def _best(rows: Sequence[Row], models: Collection[str]) -> str | None:
     return min(errors, key=lambda model: errors[model], default=None)
 
 
-def _named(rows: Sequence[Row], model: str | None, claim: Claim) -> str:
+def _errors_with_name(rows: Sequence[Row], model: str | None, claim: Claim) -> str:
     """The figures of a model, with its name where the column does not tell it."""
     if model is None:
         return "-"
-    figures = _figures(_means(rows, model, claim), claim)
+    errors = _format_errors(_means(rows, model, claim), claim)
     if model == claim.model:
-        return figures
-    return f"{figures} ({model.removesuffix(' (ours)')})"
+        return errors
+    return f"{errors} ({model.removesuffix(' (ours)')})"
 
 
-def _numbers_of_runs(rows: Sequence[Row], models: Collection[str | None]) -> str:
+def _run_counts(rows: Sequence[Row], models: Collection[str | None]) -> str:
     """How many runs each of these has: one number, or the least and the most."""
     counts = {sum(row["model"] == model for row in rows) for model in models if model}
     least, most = min(counts), max(counts)
@@ -134,7 +134,7 @@ def _means(rows: Sequence[Row], model: str, claim: Claim) -> list[float]:
     return [fmean(each[metric] for each in own) for metric in claim.metrics if own]
 
 
-def _figures(means: Sequence[float], claim: Claim) -> str:
+def _format_errors(means: Sequence[float], claim: Claim) -> str:
     form = "{:.2f}" if len(claim.metrics) == 1 else "{:.3f}"
     return " / ".join(form.format(mean) for mean in means) or "-"
 

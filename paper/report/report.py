@@ -12,8 +12,8 @@ from typing import Any
 import jinja2
 
 from paper.engine.store import Row, Store, key
-from paper.report import figures, summary
-from paper.report.figures import Figure, Layout, Shown
+from paper.report import scores, summary
+from paper.report.scores import Layout, ModelScores, Score
 from paper.tables import published, table1, table2, trials
 from paper.tables.published import Column
 from paper.tables.trials import Trial
@@ -57,7 +57,7 @@ class Table:
     title: str
     note: str
     columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Figure | None]]]
+    rows: Sequence[tuple[str, Sequence[Score | None]]]
     choices: Sequence[tuple[str, str, str]] = ()
     cost: str = ""
 
@@ -65,10 +65,10 @@ class Table:
     def above(self) -> list[str]:
         """Which figures are above those of the paper, and by how much."""
         return [
-            f"{model} on {column} by {figure.gap}"
+            f"{model} on {column} by {score.gap}"
             for model, shown in self.rows
-            for column, figure in zip(self.columns, shown, strict=True)
-            if figure and figure.gap > 0
+            for column, score in zip(self.columns, shown, strict=True)
+            if score and score.gap > 0
         ]
 
 
@@ -104,18 +104,20 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     """The tables that these rows belong to; runs as they once were have none."""
     found: list[Table] = []
     every = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
-    if first := _ordered(table1.as_declared(every), table1.MODELS):
-        past = _past(every, first, trials.LABELS)
+    if first := _ordered(table1.current_rows(every), table1.MODELS):
+        past = _outdated(every, first, trials.LABELS)
         found += _table1(first, past), _whole_sets(first)
-    found += _tried("Table 1", trials.LABELS, first, every, _labels(every))
+    found += _trial_tables("Table 1", trials.LABELS, first, every, _labels(every))
     every = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
-    if second := _ordered(table2.as_declared(every), table2.MODELS):
-        found.append(_table2(second, _past(every, second, trials.DIGITS)))
-    kept = table2.chosen(second)
-    return [*found, *_tried("Table 2", trials.DIGITS, kept, every, PIXELS)]
+    if second := _ordered(table2.current_rows(every), table2.MODELS):
+        found.append(_table2(second, _outdated(every, second, trials.DIGITS)))
+    kept = table2.best_rate_rows(second)
+    return [*found, *_trial_tables("Table 2", trials.DIGITS, kept, every, PIXELS)]
 
 
-def _past(every: Sequence[Row], declared: Sequence[Row], tried: Sequence[Trial]) -> str:
+def _outdated(
+    every: Sequence[Row], declared: Sequence[Row], tried: Sequence[Trial]
+) -> str:
     """A sentence on the rows that do not count any more, if there are any."""
     known = {key(row) for row in declared}
     known |= {cell.key for trial in tried for cell in trial.cells}
@@ -155,10 +157,10 @@ def _whole_sets(rows: Sequence[Row]) -> Table:
     )
 
 
-def _by_fold(rows: Sequence[Row], metric: str) -> tuple[list[str], list[Shown]]:
+def _by_fold(rows: Sequence[Row], metric: str) -> tuple[list[str], list[ModelScores]]:
     """The data sets of Table 1, and the figures of each model on them."""
     layout = _labels(rows, metric)
-    return _headings(layout), figures.of_models(rows, layout, published.TABLE1)
+    return _headings(layout), scores.model_scores(rows, layout, published.TABLE1)
 
 
 def _labels(rows: Sequence[Row], metric: str = "hamming") -> Layout:
@@ -181,7 +183,7 @@ def _headings(layout: Layout) -> list[str]:
 
 
 def _table2(rows: Sequence[Row], past: str) -> Table:
-    rows = table2.chosen(rows)
+    rows = table2.best_rate_rows(rows)
     return Table(
         _title("Table 2: restoring noisy digits", rows),
         "Wrong pixels on the test digits in percent, among all and among those that "
@@ -190,13 +192,13 @@ def _table2(rows: Sequence[Row], past: str) -> Table:
         + COMPARED.format(over="over ten parts of the test digits ")
         + past,
         _headings(PIXELS),
-        figures.of_models(rows, PIXELS, published.TABLE2),
+        scores.model_scores(rows, PIXELS, published.TABLE2),
         list(_choices(rows)),
         _cost(rows),
     )
 
 
-def _tried(
+def _trial_tables(
     name: str,
     tried: Iterable[Trial],
     kept: Sequence[Row],
@@ -208,13 +210,15 @@ def _tried(
     found = [(trial, rows) for trial in tried if (rows := trial.rows(by_key))]
     if not found:
         return []
-    shown: list[Shown] = []
+    shown: list[ModelScores] = []
     for base in dict.fromkeys(trial.base for trial, _ in found):
         own = [row for row in kept if row["model"] == base]
-        shown.append((base, figures.beside(own, own, layout)))
+        shown.append((base, scores.variant_scores(own, own, layout)))
         for trial, rows in found:
             if trial.base == base:
-                shown.append((f"↳ {trial.change}", figures.beside(rows, own, layout)))
+                shown.append(
+                    (f"↳ {trial.change}", scores.variant_scores(rows, own, layout))
+                )
     note = (
         f"Models of {name} with something changed, each below the one that it changes; "
         "otherwise as there. p compares the two."
@@ -245,21 +249,21 @@ def _choices(rows: Iterable[Row]) -> Iterable[tuple[str, str, str]]:
             chosen = {"learning_rate": row["config"]["learning_rate"]}
         if chosen:
             place = counts.setdefault((row["model"], row["dataset"]), {})
-            words = _words(chosen)
+            words = _format_parameters(chosen)
             place[words] = place.get(words, 0) + 1
     for (model, dataset), place in counts.items():
         order = sorted(place.items(), key=lambda item: -item[1])
         yield model, dataset, "; ".join(f"{words} ({n} x)" for words, n in order[:3])
 
 
-def _words(settings: dict[str, Any]) -> str:
+def _format_parameters(settings: dict[str, Any]) -> str:
     flat: dict[str, Any] = {}
     for name, value in settings.items():
         flat |= value if isinstance(value, dict) else {name: value}
-    return ", ".join(f"{name} {_number(value)}" for name, value in flat.items())
+    return ", ".join(f"{name} {_format_value(value)}" for name, value in flat.items())
 
 
-def _number(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -44,26 +44,26 @@ def run(
         raise ValueError("There is no quick version of the trials; omit `--quick`.")
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
-    how: dict[str, Any] = {"n_jobs": n_jobs, "say": say}
+    run_options: dict[str, Any] = {"n_jobs": n_jobs, "say": say}
     digits, rates = (_store(folder, name, quick) for name in table2.STORES)
     labels = _store(folder, table1.EXPERIMENT, quick)
     pictures: list[Path] = []
     with backend(dask):
         if target == "table1":
-            table1.complete(labels, quick=quick, **how)
+            table1.complete(labels, quick=quick, **run_options)
         elif target == "trials":
-            trials.complete(labels, digits, **how)
+            trials.complete(labels, digits, **run_options)
         elif target != "report":
             kinds = table2.KINDS if target == "table2" else (figure2.KIND,)
-            table2.complete(digits, rates, kinds=kinds, quick=quick, **how)
+            table2.complete(digits, rates, kinds=kinds, quick=quick, **run_options)
             if target == "figure2":
-                rows = table2.chosen(list(digits))
+                rows = table2.best_rate_rows(list(digits))
                 pictures = figure2.draw(rows, folder, quick=quick)
-    pictures += drawn_from_rows(folder, say)
+    pictures += draw_curves(folder, say)
     return [*report.write(folder), *pictures]
 
 
-def drawn_from_rows(folder: Path, say: Callable[[str], None]) -> list[Path]:
+def draw_curves(folder: Path, say: Callable[[str], None]) -> list[Path]:
     """The curves of the rows there are, drawn anew; a base install leaves them out."""
     paths = []
     for tag in ("", "-quick"):

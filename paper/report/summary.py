@@ -79,7 +79,7 @@ def summarise(
             for (model, dataset), group in groups.items()
             if dataset == column.dataset
         }
-        for model, entry in _compared(entries).items():
+        for model, entry in _compare(entries).items():
             summary[model][column] = entry
     return summary
 
@@ -96,7 +96,7 @@ def _has(rows: Sequence[Row], repeats: Repeats) -> bool:
     return repeats is not by_block or all("blocks" in row["details"] for row in rows)
 
 
-def _compared(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+def _compare(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     lowest = min(entries.values(), key=lambda entry: entry.mean, default=None)
     return {
         model: entry

@@ -119,15 +119,15 @@ def digits(kind: str, *, quick: bool = False) -> Digits:
         parts = [data.splits[part] for part in ("train", "valid", "test")]
     X, Y = (torch.as_tensor(np.asarray(array)) for array in (data.X, data.Y))
     train, valid, test = (Batch(X[rows].float(), Y[rows].float()) for rows in parts)
-    return Digits(train, valid, test, flipped if kind == "corrupted" else occluded)
+    return Digits(train, valid, test, flip_pixels if kind == "corrupted" else occlude)
 
 
-def flipped(batch: Batch, generator: Generator | None) -> Batch:
+def flip_pixels(batch: Batch, generator: Generator | None) -> Batch:
     """The same digits with other pixels flipped."""
     return batch._replace(u=datasets.flip_pixels(batch.v, generator=generator))
 
 
-def occluded(batch: Batch, generator: Generator | None) -> Batch:
+def occlude(batch: Batch, generator: Generator | None) -> Batch:
     """The same digits with the patch somewhere else."""
     return batch._replace(u=datasets.occlude(batch.v, generator=generator))
 
@@ -178,10 +178,10 @@ def train(
         patience=config.patience,
         callback=callback,
     )
-    return _followed(history, part)
+    return _concatenate(history, part)
 
 
-def _followed(history: History, part: History) -> History:
+def _concatenate(history: History, part: History) -> History:
     """One history after another; the model has the weights of the later one."""
     best = part.best_epoch
     if best is not None:
@@ -203,7 +203,7 @@ def _half_cosine(
 
 
 @torch.no_grad()
-def restored(model: EnergyModel, u: Tensor, n_steps: int = 10) -> Tensor:
+def predict(model: EnergyModel, u: Tensor, n_steps: int = 10) -> Tensor:
     """The model's predictions: the best of ten mean-field states, not yet rounded."""
     return torch.cat(
         [

@@ -31,12 +31,12 @@ def cells(rows: Sequence[Row]) -> dict[str, Cell]:
     return {model: found[model] for model in MODELS if model in found}
 
 
-def trained(cell: Cell, folder: Path) -> EnergyModel:
+def load_or_train(cell: Cell, folder: Path) -> EnergyModel:
     """The model of a run; trained again if its weights were not kept."""
     path = table2.weights_of(cell, folder)
     if not path.exists():
         table2.restore(cell, models=folder)
-    model = denoising.new_model(table2.declared(cell)[0], torch.Generator())
+    model = denoising.new_model(table2.parse_config(cell)[0], torch.Generator())
     model.load_state_dict(load_file(path))
     return model
 
@@ -44,7 +44,8 @@ def trained(cell: Cell, folder: Path) -> EnergyModel:
 def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
     """Write all pictures of trained models as PNG and SVG; the files."""
     models = {
-        name: trained(cell, folder / "models") for name, cell in cells(rows).items()
+        name: load_or_train(cell, folder / "models")
+        for name, cell in cells(rows).items()
     }
     data = denoising.digits(KIND, quick=quick)
     figures = {
@@ -62,7 +63,7 @@ def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> A
     u = data.test.u
     assert u is not None
     rows = slice(0, N_DIGITS)
-    columns = {name: denoising.restored(m, u[rows]) for name, m in models.items()}
+    columns = {name: denoising.predict(m, u[rows]) for name, m in models.items()}
     columns["clean"] = data.test.v[rows]
     columns = {name.replace(", ", ",\n"): v for name, v in columns.items()}
     figure = plotting.blank(1.3 * (len(columns) + 1), 1.25 * N_DIGITS + 0.3)
@@ -90,7 +91,7 @@ def error_by_steps(models: Mapping[str, EnergyModel], data: denoising.Digits) ->
     assert part.u is not None
     for name, model in models.items():
         errors = [
-            denoising.pixel_errors(part, denoising.restored(model, part.u, n_steps))
+            denoising.pixel_errors(part, denoising.predict(model, part.u, n_steps))
             for n_steps in STEPS
         ]
         for ax, metric in zip(axes, ("all", "changed"), strict=True):

@@ -12,14 +12,13 @@ class Column(NamedTuple):
     metric: str
 
 
-def _table(columns: list[Column], rows: dict[str, list[float]]) -> Figures:
+def _table(columns: list[Column], rows: dict[str, list[float]]) -> PublishedScores:
     return {
-        model: dict(zip(columns, figures, strict=True))
-        for model, figures in rows.items()
+        model: dict(zip(columns, scores, strict=True)) for model, scores in rows.items()
     }
 
 
-Figures = dict[str, dict[Column, float]]
+PublishedScores = dict[str, dict[Column, float]]
 
 # Average classification error over labels.
 TABLE1 = _table(

@@ -43,9 +43,9 @@ from paper.engine.tuning import (
     Values,
     by_halving,
     by_trying,
+    choose_readout,
     grid,
-    refitted,
-    with_readout,
+    refit,
 )
 
 EXPERIMENT = "table1"
@@ -266,7 +266,7 @@ def cell(name: str, fold: int, title: str, model: Model, quick: bool = False) ->
     return Cell(EXPERIMENT, name, title, fold, 0, _plain(name, model, quick))
 
 
-def as_declared(rows: Iterable[Row]) -> list[Row]:
+def current_rows(rows: Iterable[Row]) -> list[Row]:
     """The rows of runs as they are declared here; those of the past are left out."""
     wanted = {
         cell.key
@@ -279,7 +279,7 @@ def as_declared(rows: Iterable[Row]) -> list[Row]:
 def _plain(name: str, model: Model, quick: bool) -> dict[str, Any]:
     """Everything that decides the outcome."""
     config: dict[str, Any] = {
-        "grid": thinned(model.grid, quick),
+        "grid": thin(model.grid, quick),
         "fixed": dict(model.fixed),
         "readout": dict(model.readout),
         "quick": quick,
@@ -298,17 +298,20 @@ def _plain(name: str, model: Model, quick: bool) -> dict[str, Any]:
 
 
 def _schedule(model: Model, quick: bool) -> Schedule:
-    how = model.schedule
-    return replace(QUICK, stop_by=how.stop_by) if quick else how
+    if quick:
+        return replace(QUICK, stop_by=model.schedule.stop_by)
+    return model.schedule
 
 
-def thinned(values: Grid, quick: bool) -> Grid:
+def thin(values: Grid, quick: bool) -> Grid:
     """The values to choose from; every other one in the quick version."""
 
-    def thin(each: Values) -> Values:
+    def every_other(each: Values) -> Values:
         return {name: all_of[:: 2 if quick else 1] for name, all_of in each.items()}
 
-    return thin(values) if isinstance(values, Mapping) else [*map(thin, values)]
+    if isinstance(values, Mapping):
+        return every_other(values)
+    return [every_other(each) for each in values]
 
 
 def members(model: Model, quick: bool) -> int:
@@ -324,7 +327,7 @@ def classify(cell: Cell, *, model: Model | None = None) -> Outcome:
     parts, model = fold(cell.dataset, cell.fold or 0), model or MODELS[cell.model]
     quick = cell.config["quick"]
     model = replace(
-        model, grid=thinned(model.grid, quick), n_members=members(model, quick)
+        model, grid=thin(model.grid, quick), n_members=members(model, quick)
     )
     found = choose(model, parts, _schedule(model, quick), cell.seed)
     predicted = found.classifier.predict(parts.test.X)
@@ -358,9 +361,9 @@ def choose(model: Model, parts: Parts, schedule: Schedule, seed: int) -> Tuned:
         return by_committee(new, settings, parts, schedule, model.n_members, seed)
     if not model.in_epochs:
         found = by_trying(new, settings, parts)
-        return refitted(found, new, parts) if model.refit else found
+        return refit(found, new, parts) if model.refit else found
     found = by_halving(new, settings, parts, schedule, seed)
-    return with_readout(found, grid(model.readout), parts, schedule.stop_by)
+    return choose_readout(found, grid(model.readout), parts, schedule.stop_by)
 
 
 def fold(name: str, place: int) -> Parts:

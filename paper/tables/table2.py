@@ -79,18 +79,18 @@ def complete(
     kinds: Sequence[str] = KINDS,
     models: Sequence[str] | None = None,
     quick: bool = False,
-    **how: Any,
+    **run_options: Any,
 ) -> list[Row]:
     """All rows of the table, run where they are missing."""
     models = models or list(MODELS)
     open_ones = [name for name in models if name not in START_RATES]
     searches = search_cells(kinds, open_ones, quick)
-    found = runs.complete(searches, search_rates, rates, **how)
+    found = runs.complete(searches, search_rates, rates, **run_options)
     keep_weights = partial(restore, models=store.path.parent / "models")
 
     def completed(seeds: Sequence[int], rates: Rates) -> list[Row]:
         wanted = cells(kinds, models, rates, seeds, quick)
-        return runs.complete(wanted, keep_weights, store, **how)
+        return runs.complete(wanted, keep_weights, store, **run_options)
 
     first, *others = SEEDS
     tried = {
@@ -101,7 +101,7 @@ def complete(
     }
     tried |= {_place(row): [row["details"]["learning_rate"]] for row in found}
     while True:
-        rows = chosen(completed([first], tried))
+        rows = best_rate_rows(completed([first], tried))
         further = with_next(tried, rates_of(rows))
         if further == tried:
             break
@@ -135,7 +135,7 @@ def grid_of(name: str) -> tuple[float, ...]:
     return ADAM_RATES if MODELS[name].optimizer == "adam" else RATES
 
 
-def as_declared(rows: Iterable[Row]) -> list[Row]:
+def current_rows(rows: Iterable[Row]) -> list[Row]:
     """The rows of models as they are declared here; those of the past are left out."""
     return [
         row
@@ -153,13 +153,13 @@ def _without_rates(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name not in _RATES}
 
 
-def chosen(rows: Sequence[Row]) -> list[Row]:
+def best_rate_rows(rows: Sequence[Row]) -> list[Row]:
     """The rows of each model at the rate that had the lowest error on validation.
 
     The first seed decides; rows of other rates are left out, and so are those of
     settings of the past.
     """
-    rows = as_declared(rows)
+    rows = current_rows(rows)
     first = [row for row in rows if row["seed"] == SEEDS[0]]
     ranked = sorted(first, key=_lowest_error, reverse=True)
     wanted = rates_of(ranked)  # of several the last, which is the best
@@ -220,7 +220,7 @@ def cells(
 
 def search_rates(cell: Cell) -> Outcome:
     """The errors of all learning rates as far as successive halving took them."""
-    config, options = declared(cell)
+    config, options = parse_config(cell)
     data = denoising.digits(cell.dataset, quick=options["quick"])
     contenders = {}
     for rate in options["rates"]:
@@ -255,13 +255,13 @@ def restore(cell: Cell, *, models: Path | None = None) -> Outcome:
     if cell.model == BASELINE:
         assert data.test.u is not None
         return Outcome(denoising.pixel_errors(data.test, data.test.u), {})
-    config, options = declared(cell)
+    config, options = parse_config(cell)
     generator = torch.Generator().manual_seed(cell.seed)
     model = denoising.new_model(config, generator, data.train.v)
     rate = options["learning_rate"]
     history = denoising.train(model, config, rate, data, generator)
     assert data.test.u is not None
-    predicted = denoising.restored(model, data.test.u)
+    predicted = denoising.predict(model, data.test.u)
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
         save_file(model.state_dict(), weights_of(cell, models))
@@ -295,7 +295,7 @@ def _plain(name: str, quick: bool, **options: Any) -> dict[str, Any]:
     return {**config.plain(), "quick": quick, **options}
 
 
-def declared(cell: Cell) -> tuple[Config, dict[str, Any]]:
+def parse_config(cell: Cell) -> tuple[Config, dict[str, Any]]:
     """The configuration of a cell, and what the table adds to it."""
     options = {name: value for name, value in cell.config.items() if name in _OPTIONS}
     rest = {name: v for name, v in cell.config.items() if name not in _OPTIONS}

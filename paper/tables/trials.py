@@ -140,7 +140,7 @@ DIGITS = tuple(
 
 
 def complete(
-    labels: Store, digits: Store, *, say: runs.Say = print, **how: Any
+    labels: Store, digits: Store, *, say: runs.Say = print, **run_options: Any
 ) -> None:
     """Run what is missing of all trials on data that is here."""
     here = table1.present(
@@ -148,6 +148,6 @@ def complete(
     )
     for trial in LABELS:
         cells = [cell for cell in trial.cells if cell.dataset in here]
-        runs.complete(cells, trial.run, labels, say=say, **how)
+        runs.complete(cells, trial.run, labels, say=say, **run_options)
     for trial in DIGITS:
-        runs.complete(trial.cells, trial.run, digits, say=say, **how)
+        runs.complete(trial.cells, trial.run, digits, say=say, **run_options)

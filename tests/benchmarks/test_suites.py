@@ -47,7 +47,7 @@ def test_steps_are_measured_beside_their_products(monkeypatch):
 
 def test_two_works_are_timed_in_turns():
     ticks = iter([0.0, 2.0, 2.0, 3.0, 3.0, 9.0, 9.0, 12.0, 12.0, 20.0, 20.0, 22.0])
-    found = timing.interleaved(
+    found = timing.time_in_turns(
         lambda: None, lambda: None, n_rounds=3, clock=lambda: next(ticks)
     )  # 2, 6 and 8 seconds against 1, 3 and 2
     assert found == (6.0, 2.0, 2.0)
@@ -105,7 +105,7 @@ def test_whole_sets_are_predicted_by_the_mode():
     pipeline = multilabel.make_pipeline(
         multilabel.StandardScaler(), crbm.HashCRBMClassifier(n_epochs=2, random_state=0)
     )
-    row = multilabel.measured(pipeline, multilabel.Split(X, Y, X, Y))
+    row = multilabel.measure(pipeline, multilabel.Split(X, Y, X, Y))
     labels = pipeline.set_params(hashcrbmclassifier__prediction="mode").predict(X)
     assert row["subset"] == 100 * crbm.metrics.subset_accuracy(Y, labels)
 
@@ -140,7 +140,7 @@ def test_peers_are_measured_beside_us_and_missing_ones_are_named(monkeypatch):
 def test_a_peer_that_breaks_is_told_in_a_line():
     with (
         pytest.raises(ValueError, match="strange ended without an answer: KeyError"),
-        peers.Worker.started(sys.executable, "strange", {}),
+        peers.Worker.start(sys.executable, "strange", {}),
     ):
         pass
 

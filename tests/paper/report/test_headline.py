@@ -16,7 +16,7 @@ def finished(folder, model, figures, validation=0.0):
 
 
 def yeast(folder):
-    return headline.rendered(folder).splitlines()[2]
+    return headline.render(folder).splitlines()[2]
 
 
 def test_without_rows_it_has_dashes(tmp_path):
@@ -35,7 +35,7 @@ def test_the_lowest_validation_error_is_shown_not_the_lowest_test_error(tmp_path
 
 def test_whole_sets_are_told_which_the_paper_does_not(tmp_path):
     finished(tmp_path, "HashCRBM", [20.0, 21.0])
-    [line] = [x for x in headline.rendered(tmp_path).splitlines() if "sets of Y" in x]
+    [line] = [x for x in headline.render(tmp_path).splitlines() if "sets of Y" in x]
     assert line == "| whole label sets of Yeast | - | 95.00 | - | - | 2 |"
 
 

@@ -43,7 +43,7 @@ def small_digits(monkeypatch):
     v = (pixels < 0.2).float()
     cases = Batch(datasets.occlude(v, generator=torch.Generator().manual_seed(1)), v)
     parts = [cases.select(slice(40 * i, 40 * i + 40)) for i in range(3)]
-    data = Digits(*parts, denoising.occluded)
+    data = Digits(*parts, denoising.occlude)
     monkeypatch.setattr(denoising, "digits", lambda kind, quick: data)
     monkeypatch.setattr(table2, "QUICK_EPOCHS", 2)
     monkeypatch.setattr(table2, "RATES", (1.0, 0.25))
@@ -144,12 +144,12 @@ def test_pictures_of_figure_2(tmp_path, small_digits):
         f"{each}-quick.{end}" for each in pictures for end in ("png", "svg")
     } <= names
     assert all(path.stat().st_size > 2000 for path in paths)
-    rows = table2.chosen(list(Store(tmp_path / "table2-quick.jsonl")))
+    rows = table2.best_rate_rows(list(Store(tmp_path / "table2-quick.jsonl")))
     cell = figure2.cells(rows)["CD-PercLoss"]
     lost = table2.weights_of(cell, tmp_path / "models")
     before = lost.read_bytes()
     lost.unlink()
-    figure2.trained(cell, tmp_path / "models")
+    figure2.load_or_train(cell, tmp_path / "models")
     assert lost.read_bytes() == before
 
 
@@ -311,7 +311,7 @@ def test_the_first_seed_decides_on_the_rate():
     del past["config"]["hidden_bias"]
     gone = {**fast, "model": "a model of the past"}
     rows = [baseline, past, gone, fast, diverged, other, slow, later]
-    assert table2.chosen(rows) == [baseline, other, slow, later]
+    assert table2.best_rate_rows(rows) == [baseline, other, slow, later]
 
 
 def test_models_start_where_they_are_told_to(small_digits):

@@ -18,7 +18,7 @@ KEPT, CHANGED = [20.1, 19.8, 20.3, 20.0], [20.4, 19.9, 20.2, 20.6]
 )
 def test_no_trial_is_a_run_of_its_table(tried, table):
     rows = [cell._asdict() for trial in tried for cell in trial.cells]
-    assert table.as_declared(rows) == []
+    assert table.current_rows(rows) == []
     assert len({cell.key for trial in tried for cell in trial.cells}) == len(rows)
     assert {trial.base for trial in tried} <= table.MODELS.keys()
 

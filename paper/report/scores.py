@@ -10,7 +10,7 @@ from typing import NamedTuple
 from paper.engine.store import Row
 from paper.report import summary
 from paper.report.summary import Entry, Repeats
-from paper.tables.published import Column, Figures
+from paper.tables.published import Column, PublishedScores
 
 
 class Layout(NamedTuple):
@@ -31,7 +31,7 @@ class Layout(NamedTuple):
     form: str
 
 
-class Figure(NamedTuple):
+class Score(NamedTuple):
     """A figure as it is shown: measured, its spread, published; all in percent.
 
     `best` of its column, `best_of_paper` among the models of the paper: the lowest, or
@@ -53,10 +53,12 @@ class Figure(NamedTuple):
         return Decimal(self.mean) - Decimal(self.published or self.mean)
 
 
-Shown = tuple[str, list[Figure | None]]
+ModelScores = tuple[str, list[Score | None]]
 
 
-def of_models(rows: Sequence[Row], layout: Layout, printed: Figures) -> list[Shown]:
+def model_scores(
+    rows: Sequence[Row], layout: Layout, printed: PublishedScores
+) -> list[ModelScores]:
     """The models of these rows with their figures, in the order of the rows."""
     columns, repeats, _ = layout
     measured = summary.summarise(rows, columns, repeats)
@@ -65,57 +67,57 @@ def of_models(rows: Sequence[Row], layout: Layout, printed: Figures) -> list[Sho
     )
     shown = []
     for model, entries in measured.items():
-        figures: list[Figure | None] = []
+        scores: list[Score | None] = []
         for column in columns:
             entry = entries.get(column)
             if entry is None:
-                figures.append(None)
+                scores.append(None)
                 continue
             among = papers[model][column] if model in papers else None
             paper = printed.get(model, {}).get(column)
-            figures.append(
-                _figure(entry, (among or entry).p_value, layout.form)._replace(
+            scores.append(
+                _score(entry, (among or entry).p_value, layout.form)._replace(
                     published="" if paper is None else layout.form.format(paper),
                     best=entry.best,
                     best_of_paper=among is not None and among.best,
                 )
             )
-        shown.append((model, figures))
+        shown.append((model, scores))
     return shown
 
 
-def beside(
-    rows: Sequence[Row], kept: Sequence[Row], layout: Layout
-) -> list[Figure | None]:
-    """The figures of a variant, whose p compares it with the model that was kept."""
-    figures: list[Figure | None] = []
+def variant_scores(
+    rows: Sequence[Row], base_rows: Sequence[Row], layout: Layout
+) -> list[Score | None]:
+    """The figures of a variant, whose p compares it with its base."""
+    scores: list[Score | None] = []
     for name, metric in layout.columns:
         one, other = (
-            [r for r in part if r["dataset"] == name] for part in (rows, kept)
+            [r for r in part if r["dataset"] == name] for part in (rows, base_rows)
         )
         if not one:
-            figures.append(None)
+            scores.append(None)
             continue
         entry = summary.entry_of(one, metric, layout.repeats)
         p_value = None
         if other and one != other:
             base = summary.entry_of(other, metric, layout.repeats)
             p_value = summary.p_value(entry.repeats, base.repeats)
-        figures.append(_figure(entry, p_value, layout.form))
-    return figures
+        scores.append(_score(entry, p_value, layout.form))
+    return scores
 
 
-def _figure(entry: Entry, p_value: float | None, form: str) -> Figure:
+def _score(entry: Entry, p_value: float | None, form: str) -> Score:
     """A figure that is marked as nothing yet."""
-    return Figure(
+    return Score(
         form.format(entry.mean),
         form.format(entry.spread) if entry.n_repeats > 1 else "",
         entry.n_repeats,
-        _p_words(p_value),
+        _format_p(p_value),
     )
 
 
-def _p_words(p_value: float | None) -> str:
+def _format_p(p_value: float | None) -> str:
     if p_value is None or math.isnan(p_value):
         return ""
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
