@@ -4,10 +4,13 @@ import asyncio
 import json
 import re
 
+import numpy as np
 import pytest
 from starlette.exceptions import HTTPException
 
+from crbm.web import prediction
 from crbm.web.middleware import LARGEST_BODY, LimitedBody
+from crbm.web.prediction import Case
 
 GOOD = [0.5, 0.5, 0.5, 0.5]
 
@@ -101,6 +104,22 @@ def test_requests_after_an_invalid_one_work(client):
     assert "overflow" in refused(client, "logistic/predict-batch", bad)
     good = client.post("/api/models/logistic/predict-batch", json={"inputs": [GOOD]})
     assert good.status_code == 200
+
+
+HUGE = [1e300, -1e300, 1e300, 1e300]
+
+
+@pytest.mark.parametrize("path", ["predict", "top-k", "trajectory"])
+def test_an_input_that_overflows_is_refused(client, path):
+    assert "overflow" in refused(client, f"logistic/{path}", {"input": HUGE})
+
+
+def test_a_case_that_overflows_does_not_fail_the_rest_of_its_batch(classifiers):
+    cases = [Case(np.array(row)) for row in (GOOD, HUGE, GOOD)]
+    first, overflowing, last = prediction.predict(classifiers["logistic"], cases)
+    own = classifiers["logistic"].predict_proba(np.array([GOOD]))[0].tolist()
+    assert first.probabilities == last.probabilities == own
+    assert np.isnan(overflowing.probabilities).all()
 
 
 def test_a_body_that_declares_too_much_is_not_read(client):

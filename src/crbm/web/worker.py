@@ -17,6 +17,9 @@ from crbm.web.parsing import InputError
 from crbm.web.prediction import Case
 from crbm.web.schemas import LabelSets, Prediction, Trajectory
 
+OVERFLOW = (
+    "The inputs are so large that the computation overflows; scale them as in training."
+)
 Result = TypeVar("Result")
 
 
@@ -75,12 +78,13 @@ class ModelWorker:
         return prediction.predict(self.classifier, cases)
 
     async def _in_large_pool(self, call: Callable[[], Result]) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._pools.large, call)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._pools.large, call)
+        except ValueError as error:  # the parsed input is valid, so it overflows
+            raise InputError(OVERFLOW) from error
 
 
 def _check_finite(values: Iterable[float]) -> None:
     if not math.isfinite(math.fsum(values)):
-        raise InputError(
-            "The inputs are so large that the computation overflows; scale them as in "
-            "training."
-        )
+        raise InputError(OVERFLOW)
