@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crbm import datasets
+from crbm import checks, datasets
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
 from crbm.datasets.reading import format_of
@@ -132,9 +132,9 @@ def _labels(data: Dataset, names: Sequence[str]) -> Any:
 
 def _binary(values: Any, names: Sequence[str], source: str) -> np.ndarray:
     values = values.toarray() if hasattr(values, "toarray") else values
-    wrong = (values != 0) & (values != 1)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
+    place = checks.first_not_binary(values)
+    if place is not None:
+        row, column = place
         raise ValueError(
             f"`{source}`, row {row + 1}: label `{names[column]}` must be 0 or 1, not "
             f"{values[row, column]:g}. Binarise it."
