@@ -124,7 +124,7 @@ def test_an_error_about_a_file_is_one_line(trained, folder, tmp_path):
 
 def test_a_usage_error_is_one_line():
     assert "--epochs" in error_line("train", "yeast", "--epoch", "3")
-    assert "'hash-crbm', 'crbm', 'crf', 'logreg'" in error_line(
+    assert "'crbm', 'crf', 'hash-crbm', 'logreg'" in error_line(
         "train", "x", "--model", "y"
     )
     assert "Missing argument 'MODEL'" in error_line("inspect")

@@ -65,6 +65,6 @@ def test_settings_are_chosen_by_what_training_stops_by(stop_by, chosen):
     assert found.settings == {"learning_rate": chosen}
     assert found.classifier.stop_by == stop_by
     assert found.error == (0.6 if chosen else 0.4)
-    read = tuning.with_readout(found, tuning.grid({"unsure": [0, 1]}), parts, stop_by)
+    read = tuning.choose_readout(found, tuning.grid({"unsure": [0, 1]}), parts, stop_by)
     assert read.settings == {"learning_rate": chosen, "unsure": chosen}
     assert read.error == found.error
