@@ -65,7 +65,8 @@ class Step:
             batch = self.augment(batch, noise)
         batch = batch._replace(v=self.model.flatten_outputs(batch.v))
         energy = self.condition(batch)
-        contrast = self.objective(energy.detach(), batch, noise)
+        without_graph = energy if self.model.closed_form else energy.detach()
+        contrast = self.objective(without_graph, batch, noise)
         if batch.weight is not None:
             contrast = contrast.weighted(batch.weight)
         tally = self.total(Tally.of(batch, contrast))
