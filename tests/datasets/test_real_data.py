@@ -13,17 +13,17 @@ from scipy.sparse import issparse
 
 from crbm.datasets import (
     Dataset,
+    assemble,
     describe,
     folds,
     load,
-    loaders,
     names,
     pipeline,
     read,
     write,
 )
+from crbm.datasets.assemble import LOADERS
 from crbm.datasets.formats import mulan_xml
-from crbm.datasets.loaders import LOADERS
 
 TABLE = {
     "yeast": ((2417, 103), 14, 198, 4.237),
@@ -179,7 +179,7 @@ def test_tag_files_are_read_and_their_sizes_checked(
     folder = data_dir / "paper-fixtures"
     with pytest.raises(ValueError, match=r"rows are expected, 20 are there"):
         load(name, folder)
-    monkeypatch.setitem(loaders._ROWS, name, (20, 20, 20))
+    monkeypatch.setitem(assemble._ROWS, name, (20, 20, 20))
     data = load(name, folder)
     assert (data.X.shape, data.Y.shape) == ((60, 389), (60, n_labels))
     assert not issparse(data.X)

@@ -12,7 +12,7 @@ import numpy as np
 from crbm import checks, datasets
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
-from crbm.datasets.reading import format_of
+from crbm.datasets.files import format_of
 from crbm.estimators import StructuredClassifier
 
 NAMED_COLUMNS = ("arff", "csv", "parquet")

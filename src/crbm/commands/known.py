@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from crbm.datasets.formats._files import require
+from crbm.datasets.files import format_of
+from crbm.datasets.formats._common import require
 from crbm.datasets.formats.npz import read_arrays
-from crbm.datasets.reading import format_of
 
 
 def read_known(path: Path, names: Sequence[str], n_cases: int) -> np.ndarray:

@@ -1,11 +1,10 @@
 """Data sets by name, users' own files, noise, folds and scaling."""
 
 from crbm.datasets.dataset import Dataset
-from crbm.datasets.loaders import binarise, denoising
-from crbm.datasets.loading import available, fetch, load
+from crbm.datasets.files import read, write
 from crbm.datasets.locate import DataNotFoundError
-from crbm.datasets.noise import flip_pixels, occlude
-from crbm.datasets.reading import read, write
+from crbm.datasets.named import available, fetch, load
+from crbm.datasets.noise import binarise, denoising, flip_pixels, occlude
 from crbm.datasets.registry import describe, names
 from crbm.datasets.splits import Fold, folds
 from crbm.preprocessing import pipeline

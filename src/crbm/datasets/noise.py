@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import torch
 from torch import Generator, Tensor
+
+from crbm.datasets.dataset import Array, Dataset
 
 
 def flip_pixels(
@@ -79,3 +84,49 @@ def _span(V: Tensor, length: int, size: int, generator: Generator | None) -> Ten
     start = torch.randint(last, (len(V), 1), device=V.device, generator=generator)
     places = torch.arange(length, device=V.device)
     return (places >= start) & (places < start + size)
+
+
+def denoising(
+    digits: Dataset, kind: str, *, seed: int = 0, rate: float = 0.1, size: int = 8
+) -> Dataset:
+    """Noisy images as inputs, the clean binary ones as outputs (Table 2).
+
+    Parameters
+    ----------
+    digits
+        Images of bytes, such as ``load("mnist")`` or ``load("mnist-5k")``.
+    kind
+        ``"corrupted"``: pixels flipped with probability `rate`; ``"occluded"``: a
+        patch of side `size` set to 0.
+    seed
+        Of the noise; the same seed gives the same images.
+    rate, size
+        How strong the noise is.
+    """
+    clean = binarise(digits.X)
+    V, generator = torch.from_numpy(clean), torch.Generator().manual_seed(seed)
+    if kind == "corrupted":
+        noisy = flip_pixels(V, rate, generator)
+    elif kind == "occluded":
+        height, width = digits.input_shape or (28, 28)
+        noisy = occlude(V, size, generator, (height, width))
+    else:
+        raise ValueError(f"`kind` is `corrupted` or `occluded`, not `{kind}`.")
+    return replace(
+        digits,
+        X=noisy.numpy(),
+        Y=clean,
+        label_names=(),
+        output_shape=digits.input_shape,
+    )
+
+
+def binarise(images: Array, threshold: int = 127) -> Array:
+    """1 where a pixel is above `threshold`, as in the paper's own files.
+
+    Examples
+    --------
+    >>> binarise(np.array([0, 127, 128, 255], dtype=np.uint8)).tolist()
+    [0, 0, 1, 1]
+    """
+    return (images > threshold).astype(np.uint8)

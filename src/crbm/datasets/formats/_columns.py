@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from crbm.datasets.dataset import Array, Matrix
-from crbm.datasets.formats._files import damage
+from crbm.datasets.formats._common import damage
 
 Labels = Sequence[str] | int
 _LINE_END = re.compile(r"\r\n|\r|\n")

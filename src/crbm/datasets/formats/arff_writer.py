@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from crbm.datasets.dataset import Array, Dataset
 from crbm.datasets.formats import mulan_xml
-from crbm.datasets.formats._files import damage
+from crbm.datasets.formats._common import damage
 
 # Readers disagree on how these are escaped, so a name with one does not travel.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|^[\s'\"\\]|[\s'\"\\]$|^$")

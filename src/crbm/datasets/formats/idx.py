@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from crbm.datasets.dataset import Array, Dataset
-from crbm.datasets.formats._files import (
+from crbm.datasets.formats._common import (
     DEFLATE_RATIO,
     MAX_BYTES,
     damage,

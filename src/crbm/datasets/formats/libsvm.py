@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats._columns import dense_if_small
-from crbm.datasets.formats._files import (
+from crbm.datasets.formats._common import (
     MAX_BYTES,
     MAX_GUESSED,
     damage,

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from crbm.datasets.formats._files import damage, read_bytes
+from crbm.datasets.formats._common import damage, read_bytes
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
 _MAX_BYTES = 64 * 2**20

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, issparse
 
 from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats._columns import inputs, outputs
-from crbm.datasets.formats._files import (
+from crbm.datasets.formats._common import (
     DEFLATE_RATIO,
     MAX_BYTES,
     MAX_GUESSED,

@@ -20,7 +20,7 @@ from crbm.datasets.formats._columns import (
     nth_line,
     outputs,
 )
-from crbm.datasets.formats._files import (
+from crbm.datasets.formats._common import (
     MAX_BYTES,
     damage,
     file_name,

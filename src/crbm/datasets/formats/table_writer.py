@@ -8,7 +8,7 @@ from typing import Any
 from scipy.sparse import issparse
 
 from crbm.datasets.dataset import Dataset
-from crbm.datasets.formats._files import damage, require
+from crbm.datasets.formats._common import damage, require
 
 
 def write_csv(path: Path | str, data: Dataset) -> None:

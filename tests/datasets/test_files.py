@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crbm.datasets import read, write
-from crbm.datasets.formats._files import require
+from crbm.datasets.formats._common import require
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.arff", "a.libsvm"])

@@ -8,14 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from scipy.sparse import csr_array, issparse, vstack
 
 from crbm.datasets import embedded
 from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats import arff, idx, libsvm, npz
-from crbm.datasets.formats._files import damage
-from crbm.datasets.noise import flip_pixels, occlude
+from crbm.datasets.formats._common import damage
 
 _PARTS = ("train", "valid", "test")
 _ROWS = {"majmin": (1587, 471, 480), "mturk": (597, 123, 195)}
@@ -106,52 +104,6 @@ def mnist(files: list[Path]) -> Dataset:
         splits=_spans(_PARTS, bounds),
         input_shape=train.input_shape,
     )
-
-
-def denoising(
-    digits: Dataset, kind: str, *, seed: int = 0, rate: float = 0.1, size: int = 8
-) -> Dataset:
-    """Noisy images as inputs, the clean binary ones as outputs (Table 2).
-
-    Parameters
-    ----------
-    digits
-        Images of bytes, such as ``load("mnist")`` or ``load("mnist-5k")``.
-    kind
-        ``"corrupted"``: pixels flipped with probability `rate`; ``"occluded"``: a
-        patch of side `size` set to 0.
-    seed
-        Of the noise; the same seed gives the same images.
-    rate, size
-        How strong the noise is.
-    """
-    clean = binarise(digits.X)
-    V, generator = torch.from_numpy(clean), torch.Generator().manual_seed(seed)
-    if kind == "corrupted":
-        noisy = flip_pixels(V, rate, generator)
-    elif kind == "occluded":
-        height, width = digits.input_shape or (28, 28)
-        noisy = occlude(V, size, generator, (height, width))
-    else:
-        raise ValueError(f"`kind` is `corrupted` or `occluded`, not `{kind}`.")
-    return replace(
-        digits,
-        X=noisy.numpy(),
-        Y=clean,
-        label_names=(),
-        output_shape=digits.input_shape,
-    )
-
-
-def binarise(images: Array, threshold: int = 127) -> Array:
-    """1 where a pixel is above `threshold`, as in the paper's own files.
-
-    Examples
-    --------
-    >>> binarise(np.array([0, 127, 128, 255], dtype=np.uint8)).tolist()
-    [0, 0, 1, 1]
-    """
-    return (images > threshold).astype(np.uint8)
 
 
 def _stacked(parts: list[Dataset], names: tuple[str, ...]) -> Dataset:

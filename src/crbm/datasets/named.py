@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crbm.datasets import loaders
+from crbm.datasets import assemble
 from crbm.datasets.dataset import Dataset
-from crbm.datasets.formats._files import damage
+from crbm.datasets.formats._common import damage
 from crbm.datasets.locate import DataNotFoundError, locate
+from crbm.datasets.noise import denoising
 from crbm.datasets.registry import Entry, describe, names
 
 _NOISE = {"corrupted-mnist": "corrupted", "occluded-mnist": "occluded"}
@@ -65,7 +66,7 @@ def load(
     files = locate(entry, path, fetch=download, verify=verify, progress=progress)
     data = _loaded(entry, files)
     if name in _NOISE:
-        data = loaders.denoising(data, _NOISE[name], **noise)
+        data = denoising(data, _NOISE[name], **noise)
     return replace(
         data,
         name=name,
@@ -111,6 +112,6 @@ def _available(entry: Entry) -> Available:
 
 def _loaded(entry: Entry, files: list[Path]) -> Dataset:
     try:
-        return loaders.LOADERS[entry.name](files)
+        return assemble.LOADERS[entry.name](files)
     except KeyError as error:
         raise damage(files[0], f"no array {error} in the archive.") from error
