@@ -103,5 +103,7 @@ def test_parts_are_official_splits_or_parts_of_the_first_fold(pets):
 def test_a_source_that_is_neither_name_nor_file_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no data file `.*nowhere\.csv`"):
         load(str(tmp_path / "nowhere.csv"), READING)
-    with pytest.raises(ValueError, match="There is no data set `yeats`; known are"):
+    with pytest.raises(
+        ValueError, match=r"There is no data set `yeats`\. The names are"
+    ):
         load("yeats", READING)

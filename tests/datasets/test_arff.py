@@ -91,7 +91,7 @@ def test_round_trip_through_mulan_xml(tmp_path, small, assert_same):
 
 def test_a_name_that_would_not_travel_is_refused(tmp_path, small):
     object.__setattr__(small, "label_names", ("its'", "b"))
-    with pytest.raises(ValueError, match=r"no safe way to write the name \"its'\""):
+    with pytest.raises(ValueError, match=r"the name \"its'\" cannot be written safely"):
         write(tmp_path / "a.arff", small)
 
 
@@ -101,7 +101,7 @@ def test_a_name_that_would_not_travel_is_refused(tmp_path, small):
         ("", "file is empty"),
         ("@relation r\n@attribute a numeric\n", "no `@data` line"),
         (DENSE.replace("1,0,30.5,4", "").replace("0,1,4,3.5", ""), "no rows after"),
-        (DENSE.replace("0,1,4,3.5", "0,1,4"), "line 12: the row does not fit"),
+        (DENSE.replace("0,1,4,3.5", "0,1,4"), "line 12: the row does not match"),
         (DENSE.replace("0,1,4,3.5", "0,2,4,3"), "line 12: Data value 2 not found"),
         (DENSE.replace("30.5", "heavy"), "line 10: Invalid numerical value"),
         (DENSE.replace("30.5", "?"), "line 10: a value is NaN or missing"),
@@ -113,18 +113,18 @@ def test_a_name_that_would_not_travel_is_refused(tmp_path, small):
         (DENSE.replace("integer", "string"), "attribute `legs` is text"),
         (DENSE.replace("integer", "{4,3.5,four}"), "`legs` has the value `four`"),
         (DENSE.replace("dog {0,1}", "dog {0,1,2}"), r"label `dog` must be \{0,1\}"),
-        (DENSE.replace("-C 2", "-C 9"), "9 labels asked of 4 columns"),
-        (DENSE.replace("-C 2", ""), "no labels are named"),
+        (DENSE.replace("-C 2", "-C 9"), "9 labels requested; there are 4 columns"),
+        (DENSE.replace("-C 2", ""), "does not say which attributes are labels"),
         (DENSE.replace("{0, 1}", "{0,1"), "line 5"),
         (SPARSE.replace("words", "'w: -C -1'").replace("{1 1}", "{9 1}"), "line 9: "),
         (
             SPARSE.replace("words", "'w: -C -1'").replace("{1 1}", "{1 1,1 0}"),
-            "line 9: the row names an attribute twice",
+            "line 9: the row has an attribute twice",
         ),
         (SPARSE.replace("words", "'w: -C -1'").replace("3 1", "3 ?"), "line 7: a va"),
         (
             SPARSE.replace("words", "'w: -C -1'").replace("cat {0,1}", "cat {1,0}"),
-            "attribute `cat` leaves out `1` in sparse rows",
+            "attribute `cat` omits `1`, not 0, in sparse rows",
         ),
         (SPARSE.replace("words", "'w: -C -2'"), "line 7: a label must be 0 or 1"),
     ],
@@ -140,10 +140,10 @@ def test_damage_is_named_with_its_line(put, text, message):
 def test_unknown_and_repeated_labels_are_refused(put):
     path = put("pets.arff", DENSE)
     with pytest.raises(
-        ValueError, match=r"label `dgo` is no column.*Did you mean `dog`"
+        ValueError, match=r"label `dgo` is not a column.*Did you mean `dog`"
     ):
         read(path, labels=["dgo"])
-    with pytest.raises(ValueError, match="label name `dog` comes twice"):
+    with pytest.raises(ValueError, match="label name `dog` appears twice"):
         read(path, labels=["dog", "dog"])
 
 

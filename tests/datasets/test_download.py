@@ -188,7 +188,9 @@ def test_without_fetch_nothing_is_asked_of_the_network(server, cache):
 
 def test_the_other_files_serve_as_well(server, cache):
     other = File("set/b.txt", known().sha256, (address(server, "whole"),))
-    wanted = Entry("set", "A set", "http://p/", "S", files=(known(),), instead=(other,))
+    wanted = Entry(
+        "set", "A set", "http://p/", "S", files=(known(),), alternatives=(other,)
+    )
     assert locate(wanted) == [cache / "set" / "b.txt"]
 
 

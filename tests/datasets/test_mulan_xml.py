@@ -27,15 +27,15 @@ LAUGHS = """<?xml version="1.0"?>
     ("text", "message"),
     [
         ("", "file is empty"),
-        ("<labels></labels>", "names no label"),
+        ("<labels></labels>", "no labels"),
         ('<labels>\n<label name="a"/>', "line 2: not well-formed XML"),
         (
             '<labels>\n<label name="a"/>\n<label name="a"/></labels>',
-            "line 3: label `a` is already named on line 2",
+            "line 3: label `a` is already on line 2",
         ),
-        ("<labels>\n<label/></labels>", "line 2: a label without a `name`"),
-        (LAUGHS, "line 2: document types and entities are refused"),
-        (LAUGHS.encode("utf-16").replace(b"1.0", b"1.0"), "refused"),
+        ("<labels>\n<label/></labels>", "line 2: a label has no `name`"),
+        (LAUGHS, "line 2: document types and entities are not allowed"),
+        (LAUGHS.encode("utf-16").replace(b"1.0", b"1.0"), "not allowed"),
         ('<!DOCTYPE labels SYSTEM "file:///etc/passwd"><labels/>', "line 1: document"),
     ],
 )

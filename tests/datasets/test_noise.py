@@ -60,7 +60,7 @@ def test_a_full_image_loses_exactly_one_patch_anywhere_inside():
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match="`rate` is a share of pixels"):
+    with pytest.raises(ValueError, match="`rate` must be a probability"):
         flip_pixels(torch.zeros(2), 1.5)
     with pytest.raises(ValueError, match="one image of 28 x 28 per row"):
         occlude(torch.zeros(2, 100))

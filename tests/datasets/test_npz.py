@@ -60,7 +60,7 @@ def test_pickles_are_refused(tmp_path):
     ("content", "message"),
     [
         (b"", "file is empty"),
-        (b"PK not a zip", "not a whole NPZ archive"),
+        (b"PK not a zip", "not a complete NPZ archive"),
         (
             archive(
                 Z=npy(
@@ -161,7 +161,7 @@ def test_a_truncated_archive_is_refused(tmp_path, small):
     file = tmp_path / "a.npz"
     write(file, small)
     file.write_bytes(file.read_bytes()[:-30])
-    with pytest.raises(ValueError, match="not a whole NPZ archive"):
+    with pytest.raises(ValueError, match="not a complete NPZ archive"):
         read(file)
 
 
@@ -182,7 +182,9 @@ def test_a_zip_bomb_is_refused_before_allocating(tmp_path):
     file.write_bytes(archive(X=npy(header, bytes(8192 * 8192))))
     assert file.stat().st_size < 100_000
     tracemalloc.start()
-    with pytest.raises(ValueError, match="unpacks to 67108992 bytes; 1048576 are"):
+    with pytest.raises(
+        ValueError, match="uncompressed size is 67108992 bytes; 1048576 are"
+    ):
         npz.read_arrays(file, max_bytes=2**20)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -197,5 +199,5 @@ def test_a_directory_that_declares_the_impossible_is_refused(tmp_path):
     content[entry + 24 : entry + 28] = (3_000_000_128).to_bytes(4, "little")
     file = tmp_path / "liar.npz"
     file.write_bytes(content)
-    with pytest.raises(ValueError, match="3000000128 bytes are declared"):
+    with pytest.raises(ValueError, match="declares 3000000128 bytes"):
         npz.read_arrays(file)

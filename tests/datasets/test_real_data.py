@@ -177,7 +177,7 @@ def test_tag_files_are_read_and_their_sizes_checked(
 ):
     """Twenty real rows per part; the whole files are not at hand."""
     folder = data_dir / "paper-fixtures"
-    with pytest.raises(ValueError, match=r"rows are expected, 20 are there"):
+    with pytest.raises(ValueError, match=r"rows are expected; the file has 20"):
         load(name, folder)
     monkeypatch.setitem(assemble._ROWS, name, (20, 20, 20))
     data = load(name, folder)

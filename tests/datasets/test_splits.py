@@ -65,9 +65,11 @@ def test_majorminer_songs_are_not_torn_apart(data_dir):
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(ValueError, match="10 folds need as many rows; there are 9"):
+    with pytest.raises(ValueError, match="10 folds need at least 10 rows; there are 9"):
         folds(9)
-    with pytest.raises(ValueError, match="10 folds need as many groups; there are 2"):
+    with pytest.raises(
+        ValueError, match="10 folds need at least 10 groups; there are 2"
+    ):
         folds(20, groups=np.arange(20) % 2)
     with pytest.raises(ValueError, match="at least 3, not 2"):
         folds(20, n_folds=2)

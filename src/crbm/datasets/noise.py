@@ -1,4 +1,7 @@
-"""The paper's two kinds of noise on binary images (Section 6.2, Table 2)."""
+"""The paper's denoising tasks: binary images with one of two kinds of noise.
+
+Section 6.2 and Table 2 of the paper.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from crbm.datasets.dataset import Array, Dataset
 def flip_pixels(
     V: Tensor, rate: float = 0.1, generator: Generator | None = None
 ) -> Tensor:
-    """Images in which every pixel has been flipped with probability `rate`.
+    """A copy of the images with each pixel flipped with probability `rate`.
 
     Parameters
     ----------
     V
-        Binary pixels, any shape and type.
+        Binary pixels, of any shape and dtype.
     rate
-        The share of pixels to flip.
+        Probability of a flip.
     generator
-        Where the randomness comes from.
+        Source of randomness; torch's global one by default.
 
     Examples
     --------
@@ -31,7 +34,7 @@ def flip_pixels(
     tensor([1, 0, 0])
     """
     if not 0 <= rate <= 1:
-        raise ValueError(f"`rate` is a share of pixels, within 0..1, not {rate}.")
+        raise ValueError(f"`rate` must be a probability between 0 and 1, not {rate}.")
     flips = torch.empty(V.shape, dtype=torch.bool, device=V.device)
     flips.bernoulli_(rate, generator=generator)
     return ((V != 0) ^ flips).to(V.dtype)
@@ -43,18 +46,18 @@ def occlude(
     generator: Generator | None = None,
     shape: tuple[int, int] = (28, 28),
 ) -> Tensor:
-    """Images in which one square patch has been set to 0.
+    """A copy of the images with one square patch of each set to 0.
 
-    Its place is uniform over all that lie wholly inside the image.
+    The position of the patch is uniform over those inside the image.
 
     Parameters
     ----------
     V
         Images as rows (n_images, height * width).
     size
-        Side of the patch.
+        Side of the patch in pixels.
     generator
-        Where the randomness comes from.
+        Source of randomness; torch's global one by default.
     shape
         Height and width of an image.
 
@@ -79,29 +82,30 @@ def occlude(
 
 
 def _span(V: Tensor, length: int, size: int, generator: Generator | None) -> Tensor:
-    """For each image a random run of `size` among `length` places, as a mask."""
-    last = length - size + 1
-    start = torch.randint(last, (len(V), 1), device=V.device, generator=generator)
-    places = torch.arange(length, device=V.device)
-    return (places >= start) & (places < start + size)
+    """For each image, a mask of `size` consecutive positions out of `length`."""
+    n_starts = length - size + 1
+    start = torch.randint(n_starts, (len(V), 1), device=V.device, generator=generator)
+    positions = torch.arange(length, device=V.device)
+    return (positions >= start) & (positions < start + size)
 
 
 def denoising(
     digits: Dataset, kind: str, *, seed: int = 0, rate: float = 0.1, size: int = 8
 ) -> Dataset:
-    """Noisy images as inputs, the clean binary ones as outputs (Table 2).
+    """A data set with noisy images as inputs and clean ones as outputs (Table 2).
 
     Parameters
     ----------
     digits
-        Images of bytes, such as ``load("mnist")`` or ``load("mnist-5k")``.
+        Images of bytes, such as ``load("mnist")`` or ``load("mnist-5k")``. They are
+        binarised first.
     kind
         ``"corrupted"``: pixels flipped with probability `rate`; ``"occluded"``: a
         patch of side `size` set to 0.
     seed
-        Of the noise; the same seed gives the same images.
+        Seed of the noise.
     rate, size
-        How strong the noise is.
+        Probability of a flip; side of the patch.
     """
     clean = binarise(digits.X)
     V, generator = torch.from_numpy(clean), torch.Generator().manual_seed(seed)
@@ -111,7 +115,7 @@ def denoising(
         height, width = digits.input_shape or (28, 28)
         noisy = occlude(V, size, generator, (height, width))
     else:
-        raise ValueError(f"`kind` is `corrupted` or `occluded`, not `{kind}`.")
+        raise ValueError(f"`kind` must be `corrupted` or `occluded`, not `{kind}`.")
     return replace(
         digits,
         X=noisy.numpy(),
@@ -122,7 +126,7 @@ def denoising(
 
 
 def binarise(images: Array, threshold: int = 127) -> Array:
-    """1 where a pixel is above `threshold`, as in the paper's own files.
+    """Images of 0 and 1: 1 where a pixel is above `threshold`, as in the paper.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""The data sets known by name: files, checksums, sources, licences, citations.
+"""The named data sets: files, checksums, sources, licences and citations.
 
-The project ships no data, only where to get it. Mulan publishes its sets as .rar
-archives, which no Python package in our dependencies opens; the repository of the
-BOOMER project holds the same ARFF files byte for byte (its Git LFS pointers carry
-the checksums below), so those are downloaded.
+The library contains no data, only where to get it. Mulan publishes .rar archives,
+which none of our dependencies can open. The repository of the BOOMER project has
+the same ARFF files, byte for byte (its Git LFS pointers have the checksums below),
+so they are downloaded from there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNSTATED = "not stated by the publisher; for research, not redistributed here"
 
 @dataclass(frozen=True)
 class File:
-    """One file of a data set: where it lies in a data folder, and what it must be."""
+    """One file of a data set: its path in a data folder, its checksum, its sources."""
 
     path: str
     sha256: str | None = None
@@ -30,7 +30,7 @@ class File:
 
     @property
     def name(self) -> str:
-        """The file's own name."""
+        """The file name, without its folder."""
         return self.path.rsplit("/", 1)[-1]
 
 
@@ -38,8 +38,8 @@ class File:
 class Entry:
     """A named data set.
 
-    `instead` are files that serve as well as `files`; `embedded` is the PyPI package
-    that carries the data, if one does.
+    `alternatives` are files with the same content as `files`; `embedded` is the PyPI
+    package that contains the data, if there is one.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Entry:
     citation: str
     licence: str = _UNSTATED
     files: tuple[File, ...] = ()
-    instead: tuple[File, ...] = ()
+    alternatives: tuple[File, ...] = ()
     embedded: str | None = None
 
 
 def names() -> tuple[str, ...]:
-    """The names that `load` knows.
+    """The names of the data sets that `load` can load.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Entry:
-    """What is known of the data set `name`.
+    """Title, files, licence and citation of the data set `name`.
 
     Examples
     --------
@@ -74,8 +74,8 @@ def describe(name: str) -> Entry:
     if name not in ENTRIES:
         known = ", ".join(f"`{known}`" for known in ENTRIES)
         raise ValueError(
-            f"There is no data set `{name}`; known are {known}. "
-            "For a file of your own use `crbm.datasets.read`."
+            f"There is no data set `{name}`. The names are {known}. "
+            "To read your own file, use `crbm.datasets.read`."
         )
     return ENTRIES[name]
 
@@ -90,7 +90,7 @@ def _mnist(name: str, sha256: str) -> File:
 
 
 def _tags(name: str) -> tuple[File, ...]:
-    """The authors published these without checksums; their structure is checked."""
+    """Files published without checksums; `assemble.tags` checks their sizes."""
     parts = (f"{name}/{name}_{part}.libsvm" for part in ("train", "valid", "test"))
     return tuple(File(part, None, (f"{_TORONTO}/{part}",)) for part in parts)
 
@@ -218,7 +218,7 @@ _ALL = (
                 "cd05acea3e7f9ed4714050bbee79e9d7af3ddfd9c7c2df4ace8bf2226121dbc0",
             ),
         ),
-        instead=(
+        alternatives=(
             File(
                 "mulan/delicious/delicious_training.arff",
                 "80a61bef3df2d86d2135878424aa8f69d9c97aa8729b32a1b5f8ed7600afca0d",

@@ -1,4 +1,4 @@
-"""The paper's protocol: ten folds of 80 % train, 10 % validation, 10 % test."""
+"""Cross-validation folds of 80 % train, 10 % validation, 10 % test, as in the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crbm.datasets.dataset import Array, Dataset
 
 
 class Fold(NamedTuple):
-    """Row numbers of the three parts, each rising."""
+    """Sorted row numbers of the train, validation and test parts."""
 
     train: Array
     valid: Array
@@ -25,23 +25,23 @@ def folds(
     seed: int = 0,
     groups: Array | None = None,
 ) -> list[Fold]:
-    """Folds in which every row is tested once and validated once.
+    """Folds in which every case is tested once and validated once.
 
-    The rows are shuffled and cut into `n_folds` blocks; fold k tests on block k,
-    validates on block k + 1 and trains on the rest. They depend on the data's size
-    and groups and on `seed` alone, so all models see the same ones.
+    The cases are shuffled and cut into `n_folds` blocks; fold k tests on block k,
+    validates on block k + 1 and trains on the rest. The folds depend only on the
+    number of cases, the groups and `seed`, so that all models see the same ones.
 
     Parameters
     ----------
     data
-        A data set, or a number of rows.
+        A data set, or a number of cases.
     n_folds
-        How many; at least 3.
+        Number of folds, at least 3.
     seed
-        Which shuffle.
+        Seed of the shuffle.
     groups
-        One value per row; rows of one group stay in one block, and the blocks are
-        as even as the groups allow. By default those of the data set.
+        One value per case. Cases of one group stay in one block, and the blocks are
+        as even as the groups allow. By default the groups of the data set.
 
     Examples
     --------
@@ -55,8 +55,8 @@ def folds(
     blocks = _blocks(n_rows, n_folds, seed, groups)
     everything = np.arange(n_rows)
     result = []
-    for place, test in enumerate(blocks):
-        valid = blocks[(place + 1) % n_folds]
+    for k, test in enumerate(blocks):
+        valid = blocks[(k + 1) % n_folds]
         train = np.setdiff1d(everything, np.concatenate([valid, test]))
         result.append(Fold(train, valid, test))
     return result
@@ -67,8 +67,8 @@ def _blocks(n_rows: int, n_folds: int, seed: int, groups: Array | None) -> list[
     if groups is None:
         splitter = KFold(n_folds, shuffle=True, random_state=seed)
         return [test for _, test in splitter.split(rows)]
-    # GroupKFold balances sizes but takes no seed then: it breaks ties by the
-    # groups' own order, so a random renaming of the groups is the shuffle.
+    # GroupKFold balances sizes but has no seed: it breaks ties by the order of the
+    # groups, so renaming the groups at random shuffles them.
     values, codes = np.unique(groups, return_inverse=True)
     renamed = np.random.default_rng(seed).permutation(len(values))[codes]
     return [test for _, test in GroupKFold(n_folds).split(rows, groups=renamed)]
@@ -82,4 +82,6 @@ def _check(n_rows: int, n_folds: int, groups: Array | None) -> None:
         raise ValueError(f"`groups` has {len(groups)} values for {n_rows} rows.")
     if units < n_folds:
         what = "rows" if groups is None else "groups"
-        raise ValueError(f"{n_folds} folds need as many {what}; there are {units}.")
+        raise ValueError(
+            f"{n_folds} folds need at least {n_folds} {what}; there are {units}."
+        )

@@ -1,1 +1,1 @@
-"""One module per file format: `read` gives a `Dataset`, `write` takes one."""
+"""File formats, one module each: `read` returns a `Dataset`, `write` writes one."""

@@ -1,4 +1,4 @@
-"""Which columns are labels, and whether the values can be used."""
+"""Find the label columns and check the values, for all table formats."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from crbm.datasets.dataset import Array, Matrix
-from crbm.datasets.formats._common import damage
+from crbm.datasets.formats._common import file_error
 
 Labels = Sequence[str] | int
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_DENSE_CELLS = 2**26  # outputs up to 64 MiB are dense, larger ones CSR
+_MAX_DENSE_CELLS = 2**26  # 64 MiB; larger outputs become CSR
 
 
 def label_columns(path: Path, names: Sequence[str], labels: Labels) -> list[int]:
@@ -24,12 +24,12 @@ def label_columns(path: Path, names: Sequence[str], labels: Labels) -> list[int]
     Parameters
     ----------
     path
-        The file, for the error message.
+        The file, for error messages.
     names
-        All columns of the file.
+        Names of all columns.
     labels
-        Names, kept in the order given; or a count in MEKA's way: the first n
-        columns, or the last n if negative.
+        Names of the labels, whose order is preserved; or their number as in MEKA: n
+        for the first n columns, -n for the last n.
 
     Examples
     --------
@@ -38,47 +38,52 @@ def label_columns(path: Path, names: Sequence[str], labels: Labels) -> list[int]
     >>> label_columns(Path("a.csv"), ["x", "y", "cat", "dog"], ["dog", "cat"])
     [3, 2]
     """
-    _refuse_twice(path, names, "column")
+    _check_unique(path, names, "column")
     if isinstance(labels, int):
-        return _counted(path, len(names), labels)
-    _refuse_twice(path, labels, "label")
-    places = {name: place for place, name in enumerate(names)}
+        return _first_or_last(path, len(names), labels)
+    _check_unique(path, labels, "label")
+    columns = {name: column for column, name in enumerate(names)}
     for name in labels:
-        if name not in places:
-            raise damage(path, _unknown(name, names))
-    return [places[name] for name in labels]
+        if name not in columns:
+            raise file_error(path, _unknown_label(name, names))
+    return [columns[name] for name in labels]
 
 
-def _counted(path: Path, n_columns: int, count: int) -> list[int]:
+def _first_or_last(path: Path, n_columns: int, count: int) -> list[int]:
     if abs(count) > n_columns:
-        raise damage(path, f"{abs(count)} labels asked of {n_columns} columns.")
+        problem = f"{abs(count)} labels requested; there are {n_columns} columns."
+        raise file_error(path, problem)
     columns = list(range(n_columns))
     return columns[:count] if count >= 0 else columns[count:]
 
 
-def _refuse_twice(path: Path, names: Sequence[str], what: str) -> None:
+def _check_unique(path: Path, names: Sequence[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise damage(path, f"{what} name `{name}` comes twice; rename one.")
+            raise file_error(path, f"{what} name `{name}` appears twice. Rename one.")
         seen.add(name)
 
 
-def _unknown(name: str, names: Sequence[str]) -> str:
+def _unknown_label(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, names[:10_000], n=1)
     hint = f" Did you mean `{near[0]}`?" if near else ""
-    return f"label `{name}` is no column of the file ({len(names)} columns).{hint}"
+    return f"label `{name}` is not a column of the file ({len(names)} columns).{hint}"
 
 
 def inputs(path: Path, values: Array, line: Callable[[int], int]) -> Array:
-    """The values as float32; the first NaN or infinity is refused with its line."""
+    """The values as float32.
+
+    Raises an error with the line number of the first value that is not finite;
+    `line` turns a row number into a line number.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         single = np.asarray(values, dtype=np.float32)
     bad = ~np.isfinite(single)
     if bad.any():
-        place = np.argwhere(bad)[0]
-        raise damage(
-            path, _not_finite(float(values[tuple(place)])), line=line(int(place[0]))
+        first = np.argwhere(bad)[0]
+        raise file_error(
+            path, _not_finite(float(values[tuple(first)])), line=line(int(first[0]))
         )
     return single
 
@@ -90,28 +95,31 @@ def _not_finite(value: float) -> str:
 
 
 def outputs(path: Path, values: Array, line: Callable[[int], int]) -> Array:
-    """The values as uint8; the first that is not 0 or 1 is refused with its line."""
+    """The values as uint8.
+
+    Raises an error with the line number of the first value that is not 0 or 1.
+    """
     bad = (values != 0) & (values != 1)
     if bad.any():
-        place = np.argwhere(bad)[0]
-        found = values[tuple(place)]
-        raise damage(path, not_binary(found), line=line(int(place[0])))
+        first = np.argwhere(bad)[0]
+        problem = not_binary(values[tuple(first)])
+        raise file_error(path, problem, line=line(int(first[0])))
     return np.asarray(values, dtype=np.uint8)
 
 
 def not_binary(value: object) -> str:
-    """The problem with a label of this value."""
+    """The error message for a label with this value."""
     return f"a label must be 0 or 1, not {value}. Binarise it."
 
 
 def dense_if_small(labels: csr_array) -> Matrix:
-    """Labels as a dense array where that is at most 64 MiB."""
-    small = labels.shape[0] * labels.shape[1] <= _DENSE_CELLS
+    """Labels as a dense array if that takes at most 64 MiB."""
+    small = labels.shape[0] * labels.shape[1] <= _MAX_DENSE_CELLS
     return labels.toarray() if small else labels
 
 
 def nth_line(text: str, count: int, comment: str = "\0") -> int:
-    """Line number, from 1, of the `count`-th line (from 0) that holds anything."""
+    """Line number (from 1) of the `count`-th (from 0) line that is not empty."""
     for number, content in enumerate(_LINE_END.split(text), start=1):
         stripped = content.strip()
         if stripped and not stripped.startswith(comment):

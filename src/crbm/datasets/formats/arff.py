@@ -1,9 +1,9 @@
-"""ARFF, dense and sparse, with Mulan's or MEKA's way of naming the labels.
+"""Read ARFF files, dense and sparse, with labels marked as by Mulan or MEKA.
 
-liac-arff does the parsing: it is fast enough (bibtex in under a second) and knows
-its line numbers. Two things are done here because it lacks them: it recognises
-nominal declarations with a regular expression that takes exponential time on a
-crafted line, so those are checked first; and it lets a sparse row repeat an index.
+liac-arff does the parsing: it is fast enough (bibtex in under a second) and reports
+line numbers. Two checks are added here. Its regular expression for nominal
+declarations takes exponential time on a crafted line, so they are checked first. And
+it accepts sparse rows that repeat an index.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crbm.datasets.formats._columns import (
 )
 from crbm.datasets.formats._common import (
     MAX_BYTES,
-    damage,
+    file_error,
     file_name,
     read_text,
     require,
@@ -49,18 +49,18 @@ def read(
     *,
     max_bytes: int = MAX_BYTES,
 ) -> Dataset:
-    """The rows of an ARFF file; sparse rows give a CSR `X`.
+    """Read an ARFF file; sparse rows give a CSR `X`.
 
     Parameters
     ----------
     path
         The file, plain or gzip.
     labels
-        Names of the label attributes; or their number as in MEKA (first n, last
-        n if negative); or Mulan's XML file. Left out, it is the XML file of the
-        same name beside `path`, else the ``-C n`` in the relation's name.
+        Names of the label attributes; or their number as in MEKA (n for the first n,
+        -n for the last n); or the path of Mulan's XML file. By default the XML file
+        of the same name, if there is one, otherwise ``-C n`` in the relation name.
     max_bytes
-        The largest text to accept after unpacking.
+        Limit on the uncompressed size.
 
     Examples
     --------
@@ -82,29 +82,29 @@ def read(
     start = _check_header(path, text)
     sparse = text[start:].lstrip().startswith("{")
     content = _parse(path, text, sparse)
-    names = [_unescaped(name) for name, _ in content["attributes"]]
-    columns = _labels(path, names, labels, content["relation"])
+    names = [_unescape(name) for name, _ in content["attributes"]]
+    columns = _find_labels(path, names, labels, content["relation"])
     _check_types(path, content["attributes"], columns, sparse)
     build = _from_sparse if sparse else _from_dense
     return build(path, text, content["data"], names, columns)
 
 
 def _check_header(path: Path, text: str) -> int:
-    """Where the rows begin; nominal declarations before it are well formed."""
+    """Check the nominal declarations; returns the position where the rows begin."""
     data = _DATA.search(text)
     if data is None:
-        raise damage(path, "no `@data` line; is the file cut short?")
+        raise file_error(path, "no `@data` line. Is the file truncated?")
     header = text[: data.start()].split("\n")
     for line, content in enumerate(header, start=1):
         declares = content.lstrip()[:10].lower() == "@attribute"
-        if declares and "{" in content and not _is_sound(content):
+        if declares and "{" in content and not _is_well_formed(content):
             problem = "a nominal attribute must be declared as {0,1}."
-            raise damage(path, problem, line=line)
+            raise file_error(path, problem, line=line)
     return data.end()
 
 
-def _is_sound(declaration: str) -> bool:
-    """Whether the declaration is a name, then a type or a list of plain values."""
+def _is_well_formed(declaration: str) -> bool:
+    """Whether the declaration is a name followed by a type or a list of values."""
     parts = _NAMED.match(declaration)
     if parts is None or parts[1][0] != "{":
         return parts is not None
@@ -115,55 +115,57 @@ def _is_sound(declaration: str) -> bool:
 def _parse(path: Path, text: str, sparse: bool) -> dict[str, Any]:
     arff = require("arff", "liac-arff", "Reading ARFF")
     kind = arff.LOD if sparse else arff.DENSE
-    lines = text.split("\n")  # a list keeps the numbering; a string is stripped first
-    tidied = map(_tidy, lines)
+    lines = text.split("\n")  # liac-arff would strip a string and shift line numbers
+    normalised = map(_normalise, lines)
     try:
-        content: dict[str, Any] = arff.ArffDecoder().decode(tidied, return_type=kind)
+        decoder = arff.ArffDecoder()
+        content: dict[str, Any] = decoder.decode(normalised, return_type=kind)
     except arff.ArffException as error:
-        raise damage(path, _explain(error), line=error.line) from error
+        raise file_error(path, _explain(error), line=error.line) from error
     except (ValueError, IndexError, OverflowError, StopIteration) as error:
-        raise damage(path, f"not an ARFF file ({error}).") from error
+        raise file_error(path, f"not an ARFF file ({error}).") from error
     if not content["data"]:
-        raise damage(path, "no rows after `@data`.", line=len(lines))
+        raise file_error(path, "no rows after `@data`.", line=len(lines))
     return content
 
 
-def _tidy(line: str) -> str:
-    """A declaration as liac-arff wants it: no tabs, and `integer` not truncated."""
+def _normalise(line: str) -> str:
+    """Replace tabs in a declaration, and `integer`, which would truncate values."""
     if line.lstrip()[:1] != "@":
         return line
     return re.sub(r"\sinteger\s*$", " numeric", line.replace("\t", " "), flags=re.I)
 
 
-def _unescaped(name: str) -> str:
-    """Weka writes a quote inside a name as \\'; Mulan's XML repeats it so."""
+def _unescape(name: str) -> str:
+    """Undo Weka's escapes, such as \\' for a quote; Mulan's XML has them too."""
     return re.sub(r"\\(['\"\\%])", r"\1", name)
 
 
 def _explain(error: Exception) -> str:
-    """liac-arff's sentence without its line number, and without the whole row."""
+    """liac-arff's message without the line number and without the whole row."""
     kind = type(error).__name__
     if kind == "BadDataFormat":
-        return "the row does not fit the attributes declared (ragged or unknown)."
+        return "the row does not match the declared attributes."
     return f"{re.sub(r',? (at|in) line -?[0-9]+', '', str(error))[:200]} ({kind})"
 
 
-def _labels(
+def _find_labels(
     path: Path, names: list[str], labels: Labels | Path | None, relation: str
 ) -> list[int]:
     if labels is None:
-        beside = path.with_name(f"{file_name(path)}.xml")
+        xml = path.with_name(f"{file_name(path)}.xml")
         meka = _MEKA.search(relation)
-        labels = beside if beside.exists() else int(meka[1]) if meka else None
+        labels = xml if xml.exists() else int(meka[1]) if meka else None
     if labels is None:
-        raise damage(
+        raise file_error(
             path,
-            "no labels are named. Pass `labels`, put Mulan's XML file of the same "
-            "name beside it, or write `-C n` in the relation's name as MEKA does.",
+            "the file does not say which attributes are labels. Pass `labels`, put "
+            "Mulan's XML file of the same name next to it, or write `-C n` in the "
+            "relation name as MEKA does.",
         )
     if isinstance(labels, Path):
-        # Mulan takes labels in the order of the ARFF file, whatever the XML's.
-        listed = [_unescaped(name) for name in mulan_xml.read(labels)]
+        # Mulan orders labels as the ARFF file does, not as the XML file does.
+        listed = [_unescape(name) for name in mulan_xml.read(labels)]
         return sorted(label_columns(path, names, listed))
     return label_columns(path, names, labels)
 
@@ -171,20 +173,20 @@ def _labels(
 def _check_types(
     path: Path, attributes: _Attributes, columns: list[int], sparse: bool
 ) -> None:
-    """Every attribute is numeric or nominal over numbers; omitted values are 0."""
-    for place, (name, kind) in enumerate(attributes):
+    """Check that attributes are numbers and that sparse rows omit only zeros."""
+    for column, (name, kind) in enumerate(attributes):
         if kind == "STRING":
-            raise damage(path, f"attribute `{name}` is text. Encode it as numbers.")
+            raise file_error(path, f"attribute `{name}` is text. Encode it as numbers.")
         if not isinstance(kind, list):
             continue
         numbers = [_number(path, name, value) for value in kind]
-        if place in columns and not set(numbers) <= {0.0, 1.0}:
-            raise damage(path, f"label `{name}` must be {{0,1}}, not {kind[:5]}.")
+        if column in columns and not set(numbers) <= {0.0, 1.0}:
+            raise file_error(path, f"label `{name}` must be {{0,1}}, not {kind[:5]}.")
         if sparse and numbers[0] != 0:
-            raise damage(
+            raise file_error(
                 path,
-                f"attribute `{name}` leaves out `{kind[0]}` in sparse rows, not 0. "
-                "Declare 0 first.",
+                f"attribute `{name}` omits `{kind[0]}`, not 0, in sparse rows. "
+                "Declare 0 as its first value.",
             )
 
 
@@ -193,13 +195,13 @@ def _number(path: Path, name: str, value: str | None) -> float:
         return float(value or "?")
     except ValueError as error:
         problem = f"attribute `{name}` has the value `{value}`. Encode it as numbers."
-        raise damage(path, problem) from error
+        raise file_error(path, problem) from error
 
 
 def _from_dense(
     path: Path, text: str, rows: list[Any], names: list[str], columns: list[int]
 ) -> Dataset:
-    values = np.array(rows, dtype=np.float64)  # None, for `?`, becomes NaN
+    values = np.array(rows, dtype=np.float64)  # `?` is parsed to None, here NaN
     others = _others(names, columns)
 
     def line(row: int) -> int:
@@ -209,8 +211,8 @@ def _from_dense(
         X=inputs(path, values[:, others], line),
         Y=outputs(path, values[:, columns], line),
         name=file_name(path),
-        feature_names=tuple(names[place] for place in others),
-        label_names=tuple(names[place] for place in columns),
+        feature_names=tuple(names[column] for column in others),
+        label_names=tuple(names[column] for column in columns),
     )
 
 
@@ -218,10 +220,10 @@ def _from_sparse(
     path: Path, text: str, rows: list[Any], names: list[str], columns: list[int]
 ) -> Dataset:
     matrix = _csr(path, text, rows, len(names))
-    of_entry = np.repeat(np.arange(len(rows)), np.diff(matrix.indptr))
+    row_of_entry = np.repeat(np.arange(len(rows)), np.diff(matrix.indptr))
 
     def line(entry: int) -> int:
-        return _line(text, int(of_entry[entry]))
+        return _line(text, int(row_of_entry[entry]))
 
     is_label = np.isin(matrix.indices, columns)
     inputs(path, matrix.data, line)
@@ -233,8 +235,8 @@ def _from_sparse(
         X=X,
         Y=dense_if_small(matrix[:, columns].astype(np.uint8)),
         name=file_name(path),
-        feature_names=tuple(names[place] for place in others),
-        label_names=tuple(names[place] for place in columns),
+        feature_names=tuple(names[column] for column in others),
+        label_names=tuple(names[column] for column in columns),
     )
 
 
@@ -255,25 +257,28 @@ def _floats(values: Iterable[Any]) -> Iterable[float]:
 
 
 def _check_repeats(path: Path, text: str, counts: Array) -> None:
-    """A row `{i v, j w}` has one comma fewer than it has entries."""
+    """Check that no row repeats an index.
+
+    liac-arff merges repeats, so such a row has more commas than entries minus one.
+    """
     data = _DATA.search(text)
     body = text[data.end() :] if data else ""
     if "%" not in body and body.count(",") == (counts - (counts > 0)).sum():
         return
     rows = [row for row in map(str.strip, body.split("\n")) if row and row[0] != "%"]
-    for place, (row, count) in enumerate(zip(rows, counts, strict=True)):
+    for number, (row, count) in enumerate(zip(rows, counts, strict=True)):
         if row.count(",") != max(count - 1, 0):
-            problem = "the row names an attribute twice."
-            raise damage(path, problem, line=_line(text, place))
+            problem = "the row has an attribute twice."
+            raise file_error(path, problem, line=_line(text, number))
 
 
 def _others(names: list[str], columns: list[int]) -> list[int]:
-    chosen = set(columns)
-    return [place for place in range(len(names)) if place not in chosen]
+    labels = set(columns)
+    return [column for column in range(len(names)) if column not in labels]
 
 
 def _line(text: str, row: int) -> int:
-    """Line number of the row; the rows begin after `@data`."""
+    """Line number of a row; rows are counted from `@data`."""
     data = _DATA.search(text)
     end = data.end() if data else 0
     return text.count("\n", 0, end) + nth_line(text[end:], row, comment="%")

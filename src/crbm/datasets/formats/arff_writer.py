@@ -1,4 +1,4 @@
-"""Writes a data set as ARFF, with the label count in MEKA's `-C n`."""
+"""Write ARFF files, with the number of labels as MEKA's `-C n`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scipy.sparse import csr_array, issparse
 
 from crbm.datasets.dataset import Array, Dataset
 from crbm.datasets.formats import mulan_xml
-from crbm.datasets.formats._common import damage
+from crbm.datasets.formats._common import file_error
 
-# Readers disagree on how these are escaped, so a name with one does not travel.
+# ARFF readers disagree on how these characters are escaped.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|^[\s'\"\\]|[\s'\"\\]$|^$")
 
 
@@ -24,9 +24,9 @@ def write(path: Path | str, data: Dataset, *, xml: bool = False) -> None:
     path
         The file to write.
     data
-        The data set; its names become the attributes'.
+        The data set; its feature and label names become attribute names.
     xml
-        Also write Mulan's list of labels, `path` with the ending ``.xml``.
+        Also write Mulan's list of labels to `path` with the ending ``.xml``.
     """
     path = Path(path)
     rows = _sparse_rows(data) if issparse(data.X) else _dense_rows(data)
@@ -45,9 +45,9 @@ def _header(path: Path, data: Dataset) -> Iterable[str]:
     for attribute, kind in zip(names, kinds, strict=True):
         if _UNSAFE.search(attribute):
             problem = (
-                f"ARFF has no safe way to write the name {attribute!r}. Rename it."
+                f"the name {attribute!r} cannot be written safely in ARFF. Rename it."
             )
-            raise damage(path, problem)
+            raise file_error(path, problem)
         escaped = re.sub(r"(['\\])", r"\\\1", attribute)
         yield f"@attribute '{escaped}' {kind}"
     yield ""
@@ -69,12 +69,12 @@ def _sparse_rows(data: Dataset) -> Iterable[str]:
 
 
 def _entries(matrix: csr_array, row: int, offset: int) -> list[str]:
-    """The row's `index value` pairs, by index; Weka wants them to rise."""
+    """The `index value` pairs of a row, sorted by index as Weka requires."""
     span = slice(matrix.indptr[row], matrix.indptr[row + 1])
     pairs = zip(matrix.indices[span], _values(matrix.data[span]), strict=True)
     return [f"{index + offset} {value}" for index, value in sorted(pairs)]
 
 
 def _values(values: Array) -> list[str]:
-    """The shortest text that reads back as the same number."""
+    """Each number as the shortest text that reads back as the same number."""
     return [str(value) for value in values]

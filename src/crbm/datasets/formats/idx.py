@@ -1,4 +1,4 @@
-"""IDX, the array format of MNIST, plain or gzip."""
+"""Read and write IDX files, the array format of MNIST, plain or gzip."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from crbm.datasets.dataset import Array, Dataset
 from crbm.datasets.formats._common import (
     DEFLATE_RATIO,
     MAX_BYTES,
-    damage,
+    file_error,
     file_name,
     is_gzip,
     open_stream,
     read_exactly,
-    too_large,
+    too_large_error,
 )
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -28,10 +28,9 @@ _CODES = {np.dtype(kind): code for code, kind in _TYPES.items()}
 
 
 def read_array(path: Path | str, *, max_bytes: int = MAX_BYTES) -> Array:
-    """The array of one IDX file, in the machine's byte order.
+    """Read one array from an IDX file, in the machine's byte order.
 
-    The size that the header declares is checked against the file before anything
-    is allocated.
+    The size in the header is checked against the file before memory is allocated.
 
     Examples
     --------
@@ -49,8 +48,8 @@ def read_array(path: Path | str, *, max_bytes: int = MAX_BYTES) -> Array:
         content = read_exactly(path, stream, size)
         if len(content) < size or read_exactly(path, stream, 1):
             problem = f"the header declares {size} bytes of shape {shape}; "
-            found = "fewer" if len(content) < size else "more"
-            raise damage(path, f"{problem}the file holds {found}.")
+            actual = "fewer" if len(content) < size else "more"
+            raise file_error(path, f"{problem}the file has {actual}.")
     values = np.frombuffer(content, dtype=kind).reshape(shape)
     return values.astype(kind.newbyteorder("="))
 
@@ -60,14 +59,14 @@ def _header(
 ) -> tuple[np.dtype[Any], tuple[int, ...]]:
     magic = read_exactly(path, stream, 4)
     if not magic:
-        raise damage(path, "the file is empty.")
+        raise file_error(path, "the file is empty.")
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _TYPES:
-        raise damage(path, f"wrong magic number {magic.hex()}; this is no IDX file.")
+        raise file_error(path, f"not an IDX file (wrong magic number {magic.hex()}).")
     n_axes = magic[3]
     axes = read_exactly(path, stream, 4 * n_axes)
     if len(axes) < 4 * n_axes or not 1 <= n_axes <= 8:
-        problem = f"{n_axes} axes are declared; 1 to 8 whole ones are needed."
-        raise damage(path, problem)
+        problem = f"the header declares {n_axes} axes or is truncated; 1 to 8 are read."
+        raise file_error(path, problem)
     return np.dtype(_TYPES[magic[2]]), struct.unpack(f">{n_axes}I", axes)
 
 
@@ -76,16 +75,16 @@ def _check_size(path: Path, size: int, max_bytes: int) -> None:
     possible = on_disk * DEFLATE_RATIO if is_gzip(path) else on_disk
     if size > possible:
         problem = f"the header declares {size} bytes; the file cannot hold more than "
-        raise damage(path, f"{problem}{possible}.")
+        raise file_error(path, f"{problem}{possible}.")
     if size > max_bytes:
-        raise too_large(path, size, max_bytes)
+        raise too_large_error(path, size, max_bytes)
 
 
 def write_array(path: Path | str, values: Array) -> None:
-    """Write one array; gzip if the name ends in ``.gz``."""
+    """Write one array; with gzip if the name ends in ``.gz``."""
     kind = values.dtype.newbyteorder(">")
     if kind not in _CODES:
-        raise damage(path, f"IDX has no type for {values.dtype}.")
+        raise file_error(path, f"IDX cannot store values of type {values.dtype}.")
     header = struct.pack(
         f">BBBB{values.ndim}I", 0, 0, _CODES[kind], values.ndim, *values.shape
     )
@@ -97,14 +96,14 @@ def write_array(path: Path | str, values: Array) -> None:
 def read(
     path: Path | str, labels: Path | None = None, *, max_bytes: int = MAX_BYTES
 ) -> Dataset:
-    """Images as rows of `X`; classes of the IDX file `labels` as one-hot `Y`."""
+    """Read images as rows of `X`, and the class file `labels` as one-hot `Y`."""
     path = Path(path)
     images = read_array(path, max_bytes=max_bytes)
     if not len(images):
-        raise damage(path, "no rows.")
+        raise file_error(path, "no rows.")
     X = images.reshape(len(images), -1)
     if images.dtype.kind == "f" and not np.isfinite(images).all():
-        raise damage(path, "a value is NaN or infinite. Impute or drop it.")
+        raise file_error(path, "a value is NaN or infinite. Impute or drop it.")
     if labels is None:
         outputs = np.zeros((len(X), 0), dtype=np.uint8)
     else:
@@ -119,12 +118,12 @@ def read(
 
 
 def one_hot(path: Path, classes: Array, n_rows: int) -> Array:
-    """One column per class 0, 1, ...; `path` is where the classes come from."""
+    """One column per class 0, 1, ...; `path` is the file of the classes."""
     if classes.shape != (n_rows,) or classes.dtype.kind not in "iu":
-        found = f"{classes.dtype} of shape {classes.shape}"
-        raise damage(path, f"{n_rows} class numbers are needed, not {found}.")
+        actual = f"{classes.dtype} of shape {classes.shape}"
+        raise file_error(path, f"{n_rows} class numbers are needed, not {actual}.")
     if not 0 <= classes.min() <= classes.max() < 1024:
-        raise damage(path, "class numbers must lie in 0..1023.")
+        raise file_error(path, "class numbers must be in 0..1023.")
     outputs = np.zeros((n_rows, int(classes.max()) + 1), dtype=np.uint8)
     outputs[np.arange(n_rows), classes] = 1
     return outputs

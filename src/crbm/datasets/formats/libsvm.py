@@ -1,7 +1,7 @@
-"""Multi-label libsvm text: ``l1,l2,... i:v i:v ...``, the paper's own format.
+"""Read and write multi-label libsvm text, ``l1,l2,... i:v i:v ...``.
 
-Written by hand: scikit-learn's reader drops rows that have neither label nor
-feature, and its errors name no line. Label ids count from 0; features from 1.
+scikit-learn's reader is not used: it drops rows without labels and features, and its
+errors have no line numbers. Label ids start at 0, feature indices at 1.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats._columns import dense_if_small
 from crbm.datasets.formats._common import (
     MAX_BYTES,
-    MAX_GUESSED,
-    damage,
+    MAX_INFERRED,
+    file_error,
     file_name,
     read_text,
 )
@@ -43,23 +43,23 @@ def read(
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Dataset:
-    """The rows of a multi-label libsvm file; `X` is CSR.
+    """Read a multi-label libsvm file; `X` is CSR.
 
-    A line that is wholly empty is skipped; one that holds a space is a row without
-    labels and features.
+    Empty lines are skipped. A line with a single space is a row without labels and
+    features.
 
     Parameters
     ----------
     path
         The file, plain or gzip.
     labels
-        Names for the label ids, the first for id 0.
+        Names for the label ids, starting with id 0.
     n_features, n_labels
-        Sizes, where the file does not use its last feature or label.
+        Sizes, needed if no row has the last feature or label.
     zero_based
-        Whether feature indices start at 0 rather than 1.
+        Whether feature indices start at 0 instead of 1.
     max_bytes
-        The largest text to accept after unpacking.
+        Limit on the uncompressed size.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def read(
     """
     path = Path(path)
     n_labels = len(labels) if labels else n_labels
-    limits = n_features or MAX_GUESSED, n_labels or MAX_GUESSED
+    limits = n_features or MAX_INFERRED, n_labels or MAX_INFERRED
     base = 0 if zero_based else 1
     text = read_text(path, max_bytes)
     rows = [
@@ -81,7 +81,7 @@ def read(
         if content.rstrip("\r")
     ]
     if not rows:
-        raise damage(path, "no rows.")
+        raise file_error(path, "no rows.")
     return Dataset(
         X=_inputs(rows, n_features),
         Y=_outputs(rows, n_labels),
@@ -100,9 +100,9 @@ def _row(
     tail = f" {content.removeprefix(head)}"
     if head and not _LABELS.fullmatch(head):
         problem = f"labels must be ids such as `0,3`, not `{head[:40]}`."
-        raise damage(path, problem, line=line)
+        raise file_error(path, problem, line=line)
     if not _FEATURES.fullmatch(tail):
-        raise damage(path, "features must be `index:value` pairs.", line=line)
+        raise file_error(path, "features must be `index:value` pairs.", line=line)
     labels = _label_ids(path, line, head, limits[1])
     return _Row(labels, *_pairs(path, line, tail, base, limits[0]))
 
@@ -110,10 +110,10 @@ def _row(
 def _label_ids(path: Path, line: int, head: str, n_labels: int) -> list[int]:
     labels = [int(label) for label in head.split(",")] if head else []
     if len(set(labels)) < len(labels):
-        raise damage(path, f"a label comes twice in `{head[:40]}`.", line=line)
+        raise file_error(path, f"a label appears twice in `{head[:40]}`.", line=line)
     if labels and max(labels) >= n_labels:
         problem = f"label {max(labels)} is out of range for {n_labels} labels. "
-        raise damage(path, problem + "State `n_labels` if it is right.", line=line)
+        raise file_error(path, problem + "Pass `n_labels` if it is right.", line=line)
     return labels
 
 
@@ -123,20 +123,22 @@ def _pairs(
     try:
         numbers = np.array(tail.replace(":", " ").split(), dtype=np.float64)
     except ValueError as error:
-        raise damage(path, f"{error}.", line=line) from error
+        raise file_error(path, f"{error}.", line=line) from error
     indices = numbers[::2].astype(np.int64) - base
     if (np.diff(indices) <= 0).any():
-        raise damage(path, "feature indices must rise along the row.", line=line)
+        raise file_error(
+            path, "feature indices must increase along the row.", line=line
+        )
     if len(indices) and not 0 <= indices[0] <= indices[-1] < n_features:
         problem = (
-            f"feature indices must lie in {base}..{n_features - 1 + base}. "
-            "State `n_features` or `zero_based` if they are right."
+            f"feature indices must be in {base}..{n_features - 1 + base}. "
+            "Pass `n_features` or `zero_based` if they are right."
         )
-        raise damage(path, problem, line=line)
+        raise file_error(path, problem, line=line)
     with np.errstate(over="ignore"):
         values = numbers[1::2].astype(np.float32)
     if not np.isfinite(values).all():
-        raise damage(path, "a value is NaN, infinite or too large.", line=line)
+        raise file_error(path, "a value is NaN, infinite or too large.", line=line)
     return indices, values
 
 
@@ -161,7 +163,7 @@ def _outputs(rows: list[_Row], n_labels: int | None) -> Matrix:
 
 
 def write(path: Path | str, data: Dataset, *, zero_based: bool = False) -> None:
-    """Write labels and the features that are not 0."""
+    """Write the labels and the non-zero features of each case."""
     lines = "".join(f"{line}\n" for line in _lines(data, 0 if zero_based else 1))
     Path(path).write_text(lines, encoding="utf-8", newline="\n")
 

@@ -1,7 +1,7 @@
-"""Mulan's XML list of label names, read by expat, which knows its line numbers.
+"""Read and write Mulan's XML list of label names, with expat for line numbers.
 
-A list of names needs neither a document type nor entities, the means of the XML
-bombs, so both are refused as soon as they open.
+Document types and entities are refused: a list of names does not need them, and
+"XML bombs" are made of them.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from pathlib import Path
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from crbm.datasets.formats._common import damage, read_bytes
+from crbm.datasets.formats._common import file_error, read_bytes
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
 _MAX_BYTES = 64 * 2**20
 
 
 def read(path: Path | str) -> tuple[str, ...]:
-    """Label names in the order of the file; nested labels follow their parent.
+    """Read label names in the order of the file; nested labels follow their parent.
 
     Examples
     --------
@@ -35,14 +35,14 @@ def read(path: Path | str) -> tuple[str, ...]:
         names.parser.Parse(content, True)
     except expat.ExpatError as error:
         problem = f"not well-formed XML ({expat.ErrorString(error.code)})."
-        raise damage(path, problem, line=error.lineno) from error
+        raise file_error(path, problem, line=error.lineno) from error
     if not names.lines:
-        raise damage(path, 'names no label; expected <label name="...">.')
+        raise file_error(path, 'no labels; <label name="..."> is expected.')
     return tuple(names.lines)
 
 
 class _Names:
-    """Collects `name` of every <label>, with the line it stands on."""
+    """Collects the `name` of every <label> with its line number."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -58,16 +58,16 @@ class _Names:
             return
         name = attributes.get("name", "")
         if not name:
-            raise damage(self.path, "a label without a `name`.", line=line)
+            raise file_error(self.path, "a label has no `name`.", line=line)
         if name in self.lines:
             first = self.lines[name]
-            problem = f"label `{name}` is already named on line {first}."
-            raise damage(self.path, problem, line=line)
+            problem = f"label `{name}` is already on line {first}."
+            raise file_error(self.path, problem, line=line)
         self.lines[name] = line
 
     def _refuse(self, *_: object) -> None:
-        problem = "document types and entities are refused. Remove them."
-        raise damage(self.path, problem, line=self.parser.CurrentLineNumber)
+        problem = "document types and entities are not allowed. Remove them."
+        raise file_error(self.path, problem, line=self.parser.CurrentLineNumber)
 
 
 def write(path: Path | str, names: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
-"""NPZ archives of plain arrays: `X`, `Y` and, if there are any, names and groups.
+"""Read and write NPZ archives of `X`, `Y` and optional names, splits and groups.
 
 A sparse matrix is stored as `X_data`, `X_indices`, `X_indptr`, `X_shape`. Nothing
-is ever unpickled, and every size is checked before an array is made.
+is ever unpickled, and sizes are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from crbm.datasets.formats._columns import inputs, outputs
 from crbm.datasets.formats._common import (
     DEFLATE_RATIO,
     MAX_BYTES,
-    MAX_GUESSED,
-    damage,
+    MAX_INFERRED,
+    file_error,
     file_name,
-    too_large,
+    too_large_error,
 )
 
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -33,7 +33,7 @@ _UNSUPPORTED = (NotImplementedError, RuntimeError, KeyError, SyntaxError, TypeEr
 
 
 def read_arrays(path: Path | str, *, max_bytes: int = MAX_BYTES) -> dict[str, Array]:
-    """All arrays of the archive, each checked before it is allocated.
+    """Read all arrays of the archive; sizes are checked before allocation.
 
     Examples
     --------
@@ -46,110 +46,120 @@ def read_arrays(path: Path | str, *, max_bytes: int = MAX_BYTES) -> dict[str, Ar
     """
     path = Path(path)
     if not path.stat().st_size:
-        raise damage(path, "the file is empty.")
+        raise file_error(path, "the file is empty.")
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             _check_sizes(path, members, max_bytes)
             return {
-                _stem(path, member): _array(path, archive, member) for member in members
+                _array_name(path, member): _read_array(path, archive, member)
+                for member in members
             }
     except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
-        raise damage(path, f"not a whole NPZ archive ({error}).") from error
+        raise file_error(path, f"not a complete NPZ archive ({error}).") from error
 
 
 def _check_sizes(path: Path, members: list[zipfile.ZipInfo], max_bytes: int) -> None:
-    """The directory's sizes are possible, and together allowed."""
+    """Check that the declared sizes are possible and below `max_bytes` in total."""
     on_disk = path.stat().st_size
     for member in members:
         possible = min(member.compress_size, on_disk) * DEFLATE_RATIO
         if member.file_size > possible:
-            problem = f"{member.file_size} bytes are declared; {possible} can be there."
-            raise damage(path, problem, member=member.filename)
+            problem = (
+                f"the archive declares {member.file_size} bytes; the file cannot hold "
+                f"more than {possible}."
+            )
+            raise file_error(path, problem, member=member.filename)
     total = sum(member.file_size for member in members)
     if total > max_bytes:
-        raise too_large(path, total, max_bytes)
+        raise too_large_error(path, total, max_bytes)
     if len({member.filename for member in members}) < len(members):
-        raise damage(path, "two members have one name.")
+        raise file_error(path, "two members have the same name.")
 
 
-def _stem(path: Path, member: zipfile.ZipInfo) -> str:
+def _array_name(path: Path, member: zipfile.ZipInfo) -> str:
     if not member.filename.endswith(".npy"):
-        raise damage(path, "only .npy arrays are read.", member=member.filename)
+        raise file_error(path, "not a .npy array.", member=member.filename)
     return member.filename.removesuffix(".npy")
 
 
-def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
+def _read_array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
     try:
         with archive.open(member) as stream:
-            declared = _declared(path, stream, member)
-            content = stream.read(declared[3])
+            header = _read_header(path, stream, member)
+            content = stream.read(header[3])
     except (*_BROKEN, *_UNSUPPORTED) as error:
         if isinstance(error, ValueError) and str(path) in str(error):
             raise
-        raise damage(path, f"damaged ({error}).", member=member.filename) from error
-    shape, fortran, dtype, _ = declared
+        raise file_error(path, f"damaged ({error}).", member=member.filename) from error
+    shape, fortran, dtype, _ = header
     values = np.frombuffer(content, dtype=dtype).reshape(
         shape, order="F" if fortran else "C"
     )
-    return values.astype(dtype.newbyteorder("="))  # a copy of our own, writable
+    return values.astype(dtype.newbyteorder("="))  # frombuffer is read-only; copy
 
 
-def _declared(
+def _read_header(
     path: Path, stream: Any, member: zipfile.ZipInfo
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, order, type and payload size, as the member's header states them."""
+    """Shape, whether in Fortran order, dtype and size in bytes, from the header."""
     version = np.lib.format.read_magic(stream)
-    header = {
+    read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
-    if header is None:
-        raise damage(path, f"unknown .npy version {version}.", member=member.filename)
-    shape, fortran, dtype = header(stream)
+    if read is None:
+        raise file_error(
+            path, f"unknown .npy version {version}.", member=member.filename
+        )
+    shape, fortran, dtype = read(stream)
     if dtype.hasobject or dtype.fields or dtype.subdtype:
-        problem = f"holds {dtype}; pickled or nested values are refused."
-        raise damage(path, problem, member=member.filename)
+        problem = f"has type {dtype}; pickled and nested values are refused."
+        raise file_error(path, problem, member=member.filename)
     size = math.prod(shape) * dtype.itemsize
     present = member.file_size - stream.tell()
     if size != present or min(shape, default=0) < 0:
         problem = (
             f"the header declares {size} bytes of shape {shape}; {present} follow."
         )
-        raise damage(path, problem, member=member.filename)
+        raise file_error(path, problem, member=member.filename)
     return shape, fortran, dtype, size
 
 
 def read(path: Path | str, *, max_bytes: int = MAX_BYTES) -> Dataset:
-    """The data set in the archive, as `write` leaves it.
+    """Read a data set in the format of `write`.
 
-    `X` and `Y` may be dense or sparse; without `Y` there are no labels. `split_*`
-    arrays are the official parts; other arrays are ignored.
+    `X` and `Y` may be dense or sparse; without `Y` there are no labels. Arrays named
+    `split_*` are the official splits; other arrays are ignored.
     """
     path = Path(path)
     arrays = read_arrays(path, max_bytes=max_bytes)
     X = _matrix(path, arrays, "X")
     if X is None:
-        raise damage(path, f"no array `X`; there are {sorted(arrays)[:10]}.")
+        raise file_error(path, f"no array `X`; there are {sorted(arrays)[:10]}.")
     Y = _matrix(path, arrays, "Y")
     try:
         return Dataset(
-            X=_checked_inputs(path, X),
-            Y=np.zeros((X.shape[0], 0), np.uint8) if Y is None else _labels(path, Y),
+            X=_to_inputs(path, X),
+            Y=np.zeros((X.shape[0], 0), np.uint8)
+            if Y is None
+            else _to_outputs(path, Y),
             name=file_name(path),
             **_extras(arrays),
         )
     except ValueError as error:
-        raise error if str(path) in str(error) else damage(path, str(error)) from error
+        raise (
+            error if str(path) in str(error) else file_error(path, str(error))
+        ) from error
 
 
 def _matrix(path: Path, arrays: Mapping[str, Array], name: str) -> Matrix | None:
     if name in arrays:
         values = arrays[name]
         if values.ndim < 2 or values.dtype.kind not in "biuf":
-            found = f"{values.dtype} of shape {values.shape}"
-            raise damage(
-                path, f"a table of numbers is needed, not {found}.", member=name
+            actual = f"{values.dtype} of shape {values.shape}"
+            raise file_error(
+                path, f"a table of numbers is needed, not {actual}.", member=name
             )
         return values.reshape(len(values), math.prod(values.shape[1:]))
     if f"{name}_data" not in arrays:
@@ -159,15 +169,15 @@ def _matrix(path: Path, arrays: Mapping[str, Array], name: str) -> Matrix | None
         matrix = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise damage(path, f"not a CSR matrix ({error}).", member=name) from error
-    if matrix.shape[1] > MAX_GUESSED:
-        problem = f"{matrix.shape[1]} columns; at most {MAX_GUESSED} are read."
-        raise damage(path, problem, member=name)
+        raise file_error(path, f"not a CSR matrix ({error}).", member=name) from error
+    if matrix.shape[1] > MAX_INFERRED:
+        problem = f"{matrix.shape[1]} columns; at most {MAX_INFERRED} are read."
+        raise file_error(path, problem, member=name)
     return matrix
 
 
-def _checked_inputs(path: Path, X: Matrix) -> Matrix:
-    """Images stay bytes; any other number becomes float32."""
+def _to_inputs(path: Path, X: Matrix) -> Matrix:
+    """Inputs as float32; images of bytes stay uint8."""
     if issparse(X):
         values = inputs(path, X.data, lambda entry: entry)
         return csr_array((values, X.indices, X.indptr), shape=X.shape)
@@ -176,7 +186,7 @@ def _checked_inputs(path: Path, X: Matrix) -> Matrix:
     return inputs(path, X, lambda row: row + 1)
 
 
-def _labels(path: Path, Y: Matrix) -> Matrix:
+def _to_outputs(path: Path, Y: Matrix) -> Matrix:
     if issparse(Y):
         values = outputs(path, Y.data, lambda entry: entry)
         return csr_array((values, Y.indices, Y.indptr), shape=Y.shape)
@@ -198,18 +208,18 @@ def _extras(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def write(path: Path | str, data: Dataset) -> None:
-    """Write matrices, names, splits and groups; never a pickle."""
-    arrays: dict[str, Any] = {**_stored("X", data.X), **_stored("Y", data.Y)}
+    """Write matrices, names, splits and groups, without pickles."""
+    arrays: dict[str, Any] = {**_arrays("X", data.X), **_arrays("Y", data.Y)}
     arrays["feature_names"] = np.array(data.feature_names, dtype=np.str_)
     arrays["label_names"] = np.array(data.label_names, dtype=np.str_)
     arrays |= {f"split_{name}": rows for name, rows in data.splits.items()}
     if data.groups is not None:
         arrays["groups"] = data.groups
-    with Path(path).open("wb") as stream:  # a stream keeps the name as given
+    with Path(path).open("wb") as stream:  # given a name, numpy would append .npz
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
-def _stored(name: str, matrix: Matrix) -> dict[str, Any]:
+def _arrays(name: str, matrix: Matrix) -> dict[str, Any]:
     if not issparse(matrix):
         return {name: matrix}
     parts = (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape))

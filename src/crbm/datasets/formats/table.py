@@ -1,7 +1,7 @@
-"""CSV and Parquet tables, one column per feature or label, read by pyarrow.
+"""Read CSV and Parquet tables with one column per feature or label.
 
-pyarrow rather than pandas: it refuses short rows, which pandas fills with NaN, and
-it names the row of a bad value.
+pyarrow is used instead of pandas because it refuses short rows, which pandas fills
+with NaN, and reports the row of a bad value.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from crbm.datasets.formats._columns import (
 )
 from crbm.datasets.formats._common import (
     MAX_BYTES,
-    damage,
+    file_error,
     file_name,
     read_text,
     require,
-    too_large,
+    too_large_error,
 )
 
 
 def read_csv(
     path: Path | str, labels: Labels, *, max_bytes: int = MAX_BYTES
 ) -> Dataset:
-    """The rows of a CSV file whose first line names the columns.
+    """Read a CSV file whose first line has the names of the columns.
 
     Parameters
     ----------
     path
         The file, plain or gzip.
     labels
-        Names of the label columns, in the order wanted; or their number: the
-        first n columns, the last n if negative. ``()`` for a table without labels.
+        Names of the label columns, which become the columns of `Y` in this order; or
+        their number: n for the first n columns, -n for the last n. ``()`` for a table
+        without labels.
     max_bytes
-        The largest text to accept after unpacking.
+        Limit on the uncompressed size.
 
     Examples
     --------
@@ -60,12 +61,12 @@ def read_csv(
     columns = label_columns(path, names, labels)
     table = _parse_csv(path, text, names)
     if not table.num_rows:
-        raise damage(path, "no rows after the header.")
+        raise file_error(path, "no rows after the header.")
     return _dataset(path, table, columns, lambda row: nth_line(text, row + 1))
 
 
 def _header(path: Path, text: str) -> list[str]:
-    """Column names, read first so that two of one name are noticed."""
+    """Column names, read first so that duplicates are detected."""
     first = text.lstrip("\r\n").split("\n", 1)[0] + "\n"
     names = _pyarrow_csv(path, first, text, {}).schema.names
     return [str(name) for name in names]
@@ -82,27 +83,27 @@ def _pyarrow_csv(path: Path, part: str, text: str, types: dict[str, Any]) -> Any
     try:
         return csv.read_csv(
             pa.BufferReader(part.encode()),
-            # One thread: only then does pyarrow know the row of an error.
+            # pyarrow reports the row of an error only with a single thread.
             read_options=csv.ReadOptions(use_threads=False, block_size=2**30),
             convert_options=csv.ConvertOptions(column_types=types),
         )
     except pa.ArrowException as error:
-        raise _damaged_csv(path, text, str(error)) from error
+        raise _csv_error(path, text, str(error)) from error
 
 
-def _damaged_csv(path: Path, text: str, problem: str) -> ValueError:
-    """pyarrow counts the rows that hold anything; the reader wants the line."""
+def _csv_error(path: Path, text: str, problem: str) -> ValueError:
+    """pyarrow's message with a line number; it counts the rows that are not empty."""
     row = re.search(r"Row #(\d+): ", problem)
     if row is None:
-        return damage(path, f"{problem[:200]}.")
+        return file_error(path, f"{problem[:200]}.")
     line = nth_line(text, int(row[1]) - 1)
-    return damage(path, f"{problem[row.end() :][:200]}.", line=line)
+    return file_error(path, f"{problem[row.end() :][:200]}.", line=line)
 
 
 def read_parquet(
     path: Path | str, labels: Labels, *, max_bytes: int = MAX_BYTES
 ) -> Dataset:
-    """The rows of a Parquet file; `labels` as for `read_csv`."""
+    """Read a Parquet file; `labels` as for `read_csv`."""
     path = Path(path)
     pa = require("pyarrow", "pyarrow", "Reading Parquet")
     parquet = require("pyarrow.parquet", "pyarrow", "Reading Parquet")
@@ -113,42 +114,42 @@ def read_parquet(
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise damage(path, f"not a whole Parquet file ({error}).") from error
+        raise file_error(path, f"not a complete Parquet file ({error}).") from error
     columns = label_columns(path, table.schema.names, labels)
     if not table.num_rows:
-        raise damage(path, "no rows.")
+        raise file_error(path, "no rows.")
     return _dataset(path, table, columns, lambda row: row + 1)
 
 
 def _check_parquet(path: Path, file: Any, max_bytes: int) -> None:
-    """Sizes as the footer declares them, before any column is read."""
+    """Check the declared size before reading any column."""
     meta = file.metadata
     declared = sum(
         meta.row_group(i).total_byte_size for i in range(meta.num_row_groups)
     )
     size = max(declared, meta.num_rows * meta.num_columns * 8)
     if size > max_bytes:
-        raise too_large(path, size, max_bytes)
+        raise too_large_error(path, size, max_bytes)
 
 
 def _dataset(path: Path, table: Any, columns: list[int], line: Any) -> Dataset:
     names = [str(name) for name in table.schema.names]
-    chosen = set(columns)
-    others = [place for place in range(len(names)) if place not in chosen]
+    labels = set(columns)
+    others = [column for column in range(len(names)) if column not in labels]
     return Dataset(
         X=inputs(path, _values(path, table, others), line),
         Y=outputs(path, _values(path, table, columns), line),
         name=file_name(path),
-        feature_names=tuple(names[place] for place in others),
-        label_names=tuple(names[place] for place in columns),
+        feature_names=tuple(names[column] for column in others),
+        label_names=tuple(names[column] for column in columns),
     )
 
 
 def _values(path: Path, table: Any, columns: list[int]) -> Array:
-    """The columns as float64, nulls as NaN."""
+    """The columns as float64, with NaN for nulls."""
     values = np.empty((table.num_rows, len(columns)), dtype=np.float64)
-    for place, column in enumerate(columns):
-        values[:, place] = _column(path, table, column)
+    for i, column in enumerate(columns):
+        values[:, i] = _column(path, table, column)
     return values
 
 
@@ -161,7 +162,7 @@ def _column(path: Path, table: Any, column: int) -> Array:
         or pa.types.is_boolean(kind)
     ):
         name = table.schema.names[column]
-        problem = f"column `{name}` holds {kind}, not numbers. Encode it."
-        raise damage(path, problem)
+        problem = f"column `{name}` has type {kind}, not numbers. Encode it."
+        raise file_error(path, problem)
     values = table.column(column).cast(pa.float64(), safe=False).to_numpy()
     return np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Writes a data set as CSV or Parquet: the features, then the labels."""
+"""Write CSV and Parquet tables: the features, then the labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from scipy.sparse import issparse
 
 from crbm.datasets.dataset import Dataset
-from crbm.datasets.formats._common import damage, require
+from crbm.datasets.formats._common import file_error, require
 
 
 def write_csv(path: Path | str, data: Dataset) -> None:
@@ -16,7 +16,7 @@ def write_csv(path: Path | str, data: Dataset) -> None:
     csv = require("pyarrow.csv", "pyarrow", "Writing CSV")
     names = (*data.feature_names, *data.label_names)
     if any("\n" in name or "\r" in name for name in names):
-        raise damage(path, "a column name has a line break. Rename it.")
+        raise file_error(path, "a column name has a line break. Rename it.")
     csv.write_csv(_table(path, data), str(path))
 
 
@@ -29,7 +29,9 @@ def write_parquet(path: Path | str, data: Dataset) -> None:
 def _table(path: Path | str, data: Dataset) -> Any:
     pa = require("pyarrow", "pyarrow", "Writing tables")
     if issparse(data.X) or issparse(data.Y):
-        raise damage(path, "a table would be dense. Write libsvm, ARFF or NPZ.")
+        raise file_error(
+            path, "sparse data cannot be a table. Write libsvm, ARFF or NPZ."
+        )
     columns = [*data.X.T, *data.Y.T]
     names = [*data.feature_names, *data.label_names]
     return pa.Table.from_arrays([pa.array(column) for column in columns], names=names)
