@@ -1,6 +1,18 @@
-"""Scaling and kernel features of inputs, learned on the training part only."""
+"""Encoding, scaling and kernel features of inputs, learned in training only."""
 
+from crbm.preprocessing.missing import MissingValues
 from crbm.preprocessing.pipelines import KINDS, check_gamma, pipeline
 from crbm.preprocessing.preprocessor import Preprocessor
+from crbm.preprocessing.table import Table
+from crbm.preprocessing.table_encoder import TableEncoder, TableWarning
 
-__all__ = ["KINDS", "Preprocessor", "check_gamma", "pipeline"]
+__all__ = [
+    "KINDS",
+    "MissingValues",
+    "Preprocessor",
+    "Table",
+    "TableEncoder",
+    "TableWarning",
+    "check_gamma",
+    "pipeline",
+]
