@@ -87,7 +87,7 @@ def restoration(digits: Digits) -> Any:
     rows = worth_showing[places]
     columns = {name: images[rows] for name, images in digits.restored.items()}
     columns["clean"] = digits.clean[rows]
-    figure = plotting.blank(1.2 * (len(columns) + 1), 1.2 * N_DIGITS + 0.3)
+    figure = plotting.new_figure(1.2 * (len(columns) + 1), 1.2 * N_DIGITS + 0.3)
     plotting.restoration(digits.noisy[rows], columns, SHAPE, figure=figure)
     return figure
 
@@ -95,7 +95,7 @@ def restoration(digits: Digits) -> Any:
 def filters(digits: Digits) -> Any:
     """The hidden units that CD-PercLoss learned."""
     weights = digits.models["CD-PercLoss"].models_[0].state_dict()["weight_vh"]
-    figure = plotting.blank(5.0, 5.0)
+    figure = plotting.new_figure(5.0, 5.0)
     plotting.filters(weights.numpy(), SHAPE, n_filters=49, ax=figure.subplots())
     return figure
 
@@ -103,7 +103,7 @@ def filters(digits: Digits) -> Any:
 def calibration(genes: Genes) -> Any:
     """How far HashCRBM's probabilities can be believed."""
     p = genes.models[OURS].predict_proba(genes.X)
-    figure = plotting.blank(4.5, 4.5)
+    figure = plotting.new_figure(4.5, 4.5)
     plotting.calibration(genes.Y, p, ax=figure.subplots())
     return figure
 

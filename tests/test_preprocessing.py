@@ -71,7 +71,7 @@ def test_what_was_learned_comes_back_from_tensors(kind, sparse):
     X = np.abs(WILD).astype(np.float32)
     X = csr_array(X) if sparse else X
     fitted = Preprocessor(kind).fit(X[:150])
-    restored = Preprocessor.restored(kind, fitted.state())
+    restored = Preprocessor.from_state(kind, fitted.state())
     for rows in (X[150:], X[:1]):
         expected, found = fitted.transform(rows), restored.transform(rows)
         if issparse(expected):
@@ -96,7 +96,7 @@ def test_kernel_features_have_the_inner_products_of_the_kernel(gamma):
     fitted = Preprocessor("kernel", kernel_gamma=gamma).fit(X)
     features = fitted.transform(X)
     np.testing.assert_allclose(features @ features.T / 100, centred, atol=1e-9)
-    restored = Preprocessor.restored("kernel", fitted.state(), gamma)
+    restored = Preprocessor.from_state("kernel", fitted.state(), gamma)
     assert np.array_equal(restored.transform(X), features)
 
 
@@ -107,5 +107,7 @@ def test_signed_log_has_an_inverse():
 def test_few_rows_and_new_kinds():
     assert pipeline("rank").fit_transform(np.arange(3.0)[:, None]).shape == (3, 1)
     assert clone(pipeline("rank"))[0].get_params()["n_quantiles"] == 1000
-    with pytest.raises(ValueError, match="There is no scaling `z`; use one of `none`"):
+    with pytest.raises(
+        ValueError, match="There is no preprocessing `z`; use one of `none`"
+    ):
         pipeline("z")

@@ -60,7 +60,7 @@ def _by_kind(
 ) -> Any:
     """A plot for each kind of noise, with a curve for each model's first seed."""
     kinds = sorted({row["dataset"] for row in rows})
-    figure = plotting.blank(5.5 * len(kinds), 4.6)
+    figure = plotting.new_figure(5.5 * len(kinds), 4.6)
     axes = figure.subplots(1, len(kinds), squeeze=False)[0]
     for ax, kind in zip(axes, kinds, strict=True):
         for model in table2.MODELS:

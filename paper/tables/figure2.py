@@ -66,14 +66,14 @@ def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> A
     columns = {name: denoising.predict(m, u[rows]) for name, m in models.items()}
     columns["clean"] = data.test.v[rows]
     columns = {name.replace(", ", ",\n"): v for name, v in columns.items()}
-    figure = plotting.blank(1.3 * (len(columns) + 1), 1.25 * N_DIGITS + 0.3)
+    figure = plotting.new_figure(1.3 * (len(columns) + 1), 1.25 * N_DIGITS + 0.3)
     plotting.restoration(u[rows].numpy(), columns, SHAPE, figure=figure)
     return figure
 
 
 def filters(models: Mapping[str, EnergyModel]) -> Any:
     """What the hidden units of each model stand for."""
-    figure = plotting.blank(2.7 * len(models), 3.5)
+    figure = plotting.new_figure(2.7 * len(models), 3.5)
     axes = figure.subplots(1, len(models), squeeze=False)[0]
     for ax, (name, model) in zip(axes, models.items(), strict=True):
         weights = model.state_dict()["weight_vh"].numpy()
@@ -85,7 +85,7 @@ def filters(models: Mapping[str, EnergyModel]) -> Any:
 @torch.no_grad()
 def error_by_steps(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:
     """Test errors against the number of mean-field steps of the prediction."""
-    figure = plotting.blank(10.0, 3.6)
+    figure = plotting.new_figure(10.0, 3.6)
     axes = figure.subplots(1, 2)
     part = data.test
     assert part.u is not None

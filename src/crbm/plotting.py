@@ -1,6 +1,6 @@
-"""Pictures of models and predictions; each function returns matplotlib's axes.
+"""Plots of models and predictions; each function returns matplotlib axes.
 
-The course of a training is drawn by `classifier.histories_[0].plot()`.
+To plot the training history, use `classifier.histories_[0].plot()`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ WHITE, RED, BLUE = (255, 255, 255), (230, 40, 40), (60, 90, 200)
 
 
 def save(draw: Callable[..., Any], path: Path, *args: Any) -> None:
-    """Write what a function of this module draws on one pair of axes to a file."""
-    figure = blank(6.0, 6.0)
+    """Call a plotting function with `args` and save the figure to `path`."""
+    figure = new_figure(6.0, 6.0)
     draw(*args, ax=figure.subplots())
     write(figure, path)
 
 
 def write(figure: Any, path: Path) -> None:
-    """Write a figure to a file: the same picture is the same bytes, whenever drawn."""
+    """Save a figure; equal figures give equal bytes, without a date or random ids."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "crbm"}):
@@ -35,7 +35,7 @@ def write(figure: Any, path: Path) -> None:
 
 
 def write_all(figures: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Write figures under their names, in each of `ENDINGS`; the files."""
+    """Save figures as `<name><ending>` for each of `ENDINGS`; returns the paths."""
     paths = []
     for name, figure in figures.items():
         for ending in ENDINGS:
@@ -44,22 +44,22 @@ def write_all(figures: Mapping[str, Any], folder: Path) -> list[Path]:
     return paths
 
 
-def blank(width: float, height: float) -> Any:
-    """An empty figure that needs no screen."""
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure that works without a display."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
-            "Drawing needs `matplotlib`. Install it with `pip install crbm[plot]`."
+            "Plotting needs `matplotlib`. Install it with `pip install crbm[plot]`."
         ) from error
     return Figure(figsize=(width, height), layout="constrained", dpi=120)
 
 
 def in_colours(noisy: Any, predicted: Any) -> UInt8[np.ndarray, "*image 3"]:
-    """White where both images have a pixel, red where only the prediction has it.
+    """Colour image: white where both images are 1, red where only the prediction is.
 
-    The colours of the paper's Figure 2. Pixels that the prediction took away are blue;
-    the paper leaves them black.
+    As in Figure 2 of the paper, except that pixels where only the noisy image is 1 are
+    blue instead of black.
 
     Examples
     --------
@@ -81,18 +81,18 @@ def restoration(
     *,
     figure: Any = None,
 ) -> np.ndarray:
-    """The noisy images and each model's restoration of them, as in Figure 2.
+    """Plot noisy images and their restorations side by side, as in Figure 2.
 
     Parameters
     ----------
     noisy
-        Images (cases, pixels).
+        Images (n_cases, n_pixels).
     predictions
-        Images of the same size by the name of what made them.
+        Restored images of the same shape, by model name.
     shape
         Height and width of an image.
     figure
-        Where to draw; a new one unless given.
+        The figure to draw on; a new one by default.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def restoration(
         One row per case, one column for the noisy images and one for each model.
     """
     columns = {"noisy input": noisy, **predictions}
-    figure = figure or _shown(1.5 * len(columns), 1.4 * len(noisy) + 0.3)
+    figure = figure or _pyplot_figure(1.5 * len(columns), 1.4 * len(noisy) + 0.3)
     grid: np.ndarray = figure.subplots(len(noisy), len(columns), squeeze=False)
     for column, (title, images) in enumerate(columns.items()):
         grid[0, column].set_title(title, fontsize=9)
@@ -118,7 +118,10 @@ def filters(
     n_filters: int = 64,
     ax: Any = None,
 ) -> Any:
-    """The outputs that the strongest hidden units ask for (red) or forbid (blue)."""
+    """Plot the weights of the hidden units with the largest norms as images.
+
+    Red pixels are turned on by the unit, blue ones off.
+    """
     ax = ax or _new_axes(6.0, 6.0)
     strongest = np.argsort(-np.linalg.norm(weights, axis=0))[:n_filters]
     mosaic = _mosaic(weights[:, strongest].T.reshape(-1, *shape))
@@ -135,16 +138,16 @@ def label_couplings(
     *,
     ax: Any = None,
 ) -> Any:
-    """Which labels attract (red) and which exclude (blue) each other.
+    """Plot which labels attract (red) and which exclude (blue) each other.
 
-    `strength` is what `crbm.inference.couplings.run` gives.
+    `strength` is the result of `crbm.inference.couplings.run`.
     """
     ax = ax or _new_axes(6.0, 5.0)
     limit = float(np.abs(strength).max()) or 1.0
     image = ax.imshow(strength, cmap="RdBu_r", vmin=-limit, vmax=limit)
-    places = range(len(names))
-    ax.set_xticks(places, names, rotation=90, fontsize=8)
-    ax.set_yticks(places, names, fontsize=8)
+    ticks = range(len(names))
+    ax.set_xticks(ticks, names, rotation=90, fontsize=8)
+    ax.set_yticks(ticks, names, fontsize=8)
     ax.figure.colorbar(image, ax=ax, label="log odds ratio", shrink=0.8)
     return ax
 
@@ -152,7 +155,7 @@ def label_couplings(
 def calibration(
     truth: Any, probabilities: Any, *, n_bins: int = 10, ax: Any = None
 ) -> Any:
-    """How often labels were present against how likely they were said to be."""
+    """Plot the observed frequency of labels against their predicted probability."""
     ax = ax or _new_axes(4.0, 4.0)
     curve = metrics.reliability_curve(truth, probabilities, n_bins=n_bins)
     full = curve.size > 0
@@ -165,20 +168,20 @@ def calibration(
     return ax
 
 
-def _shown(width: float, height: float) -> Any:
-    """A figure that notebooks show by themselves."""
-    blank(width, height)  # tells how to install matplotlib where it is missing
+def _pyplot_figure(width: float, height: float) -> Any:
+    """A figure that notebooks display automatically."""
+    new_figure(width, height)  # raises with advice if matplotlib is missing
     from matplotlib import pyplot
 
     return pyplot.figure(figsize=(width, height), layout="constrained")
 
 
 def _new_axes(width: float, height: float) -> Any:
-    return _shown(width, height).subplots()
+    return _pyplot_figure(width, height).subplots()
 
 
 def _mosaic(images: np.ndarray) -> np.ndarray:
-    """Images side by side in a square, with gaps of NaN."""
+    """The images in a square grid, separated by NaN."""
     n_images, height, width = images.shape
     side = int(np.ceil(np.sqrt(n_images)))
     padded = np.full((side * side, height + 1, width + 1), np.nan)

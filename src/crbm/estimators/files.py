@@ -127,7 +127,7 @@ def _restore(
         classifier.feature_names_in_ = names
     if classifier.preprocessing != "none":
         check_gamma(classifier.kernel_gamma)
-        classifier.preprocessor_ = Preprocessor.restored(
+        classifier.preprocessor_ = Preprocessor.from_state(
             classifier.preprocessing,
             _below("preprocessing.", tensors),
             classifier.kernel_gamma,

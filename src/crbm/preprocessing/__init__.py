@@ -1,4 +1,4 @@
-"""Encoding, scaling and kernel features of inputs, learned in training only."""
+"""Encode tables, scale inputs and compute kernel features, fitted in training."""
 
 from crbm.preprocessing.missing import MissingValues
 from crbm.preprocessing.pipelines import KINDS, check_gamma, pipeline

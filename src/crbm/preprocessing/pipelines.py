@@ -1,7 +1,6 @@
-"""Scaling of the inputs, learned on the training part only.
+"""Named scikit-learn pipelines that scale inputs.
 
-Each pipeline is an ordinary scikit-learn one: fit it on the training rows, then
-transform all parts with it.
+Fit a pipeline on the training part, then transform all parts with it.
 """
 
 from __future__ import annotations
@@ -30,23 +29,28 @@ def pipeline(
     kernel_gamma: float = 1.0,
     kernel_features: int = 1000,
 ) -> Pipeline:
-    """The scaling named `kind`, not yet fitted.
+    """An unfitted pipeline that scales inputs.
 
     Parameters
     ----------
     kind
-        ``"none"``; ``"standardise"``: mean 0, variance 1; ``"unit-norm"``: every
-        row of length 1; ``"robust"``: median 0, quartile range 1; ``"log"``: signed
-        log(1 + abs(x)), standardised, for scales that differ by powers of ten;
-        ``"rank"``: normal scores of the ranks, for any monotone distortion;
-        ``"kernel"``: standardised, then features of an RBF kernel, for outputs that
-        do not depend linearly on the inputs. A constant column becomes 0.
+        - ``"none"``: leave the inputs as they are;
+        - ``"standardise"``: mean 0, variance 1;
+        - ``"unit-norm"``: every case has Euclidean norm 1;
+        - ``"robust"``: median 0, interquartile range 1;
+        - ``"log"``: signed log(1 + abs(x)), then standardised, for features that
+          differ by powers of ten;
+        - ``"rank"``: normal scores of the ranks, for features of any distribution;
+        - ``"kernel"``: standardised, then Nystroem features of an RBF kernel, for
+          outputs that do not depend linearly on the inputs.
+
+        A constant column becomes 0.
     sparse
-        Keep zeros zero, so that a sparse matrix stays sparse.
+        Map 0 to 0, so that a sparse matrix stays sparse.
     kernel_gamma
-        How narrow the kernel is, in units of one over the number of inputs.
+        The kernel is exp(-kernel_gamma * |x - y|^2 / n_inputs): larger is narrower.
     kernel_features
-        How many at most; there are never more than training rows.
+        Maximal number of kernel features; never more than training cases.
 
     Examples
     --------
@@ -66,22 +70,22 @@ def pipeline(
         "rank": (RankTransformer(ignore_implicit_zeros=sparse), scaler),
         "kernel": (
             scaler,
-            *_stretched(kernel_gamma),
+            *_kernel_width(kernel_gamma),
             KernelFeatures(kernel_features),
-            *_suited_to_descent(),
+            *_rescale_features(),
         ),
     }
     if kind not in steps:
         known = ", ".join(f"`{name}`" for name in KINDS)
-        raise ValueError(f"There is no scaling `{kind}`; use one of {known}.")
+        raise ValueError(f"There is no preprocessing `{kind}`; use one of {known}.")
     return make_pipeline(*steps[kind])
 
 
 class RankTransformer(QuantileTransformer):  # type: ignore[misc]
-    """Normal scores of the ranks, with no more quantiles than there are rows.
+    """Normal scores of the ranks, with at most as many quantiles as cases.
 
-    scikit-learn warns when asked for more, and a pipeline cannot know the number
-    of rows beforehand.
+    scikit-learn warns about more quantiles than cases, and a pipeline does not know
+    the number of cases before it is fitted.
     """
 
     def __init__(
@@ -104,43 +108,43 @@ class RankTransformer(QuantileTransformer):  # type: ignore[misc]
         )
 
     def fit(self, X: Any, y: Any = None) -> RankTransformer:
-        """Learn the quantiles of the training rows."""
-        asked: int = self.get_params()["n_quantiles"]
-        self.n_quantiles = min(asked, max(1, np.shape(X)[0]))
+        """Estimate the quantiles of the training cases."""
+        n_quantiles: int = self.get_params()["n_quantiles"]
+        self.n_quantiles = min(n_quantiles, max(1, np.shape(X)[0]))
         try:
             super().fit(X, y)
         finally:
-            self.n_quantiles = asked
+            self.n_quantiles = n_quantiles
         return self
 
 
 class KernelFeatures(Nystroem):  # type: ignore[misc]
-    """Features of an RBF kernel by Nystroem's method, no more than there are rows."""
+    """Nystroem features of an RBF kernel, at most as many as training cases."""
 
     def __init__(self, n_components: int = 1000, *, random_state: int = 0) -> None:
         super().__init__(n_components=n_components, random_state=random_state)
 
     def fit(self, X: Any, y: Any = None) -> KernelFeatures:
-        """Choose training rows to compare with."""
-        asked: int = self.get_params()["n_components"]
-        self.n_components = min(asked, np.shape(X)[0])
+        """Choose the training cases that span the feature space."""
+        n_components: int = self.get_params()["n_components"]
+        self.n_components = min(n_components, np.shape(X)[0])
         try:
-            rows = super().fit(X, y).components_
+            basis = super().fit(X, y).components_
         finally:
-            self.n_components = asked
-        self.components_ = rows.toarray() if issparse(rows) else rows
+            self.n_components = n_components
+        self.components_ = basis.toarray() if issparse(basis) else basis
         return self
 
 
 def check_gamma(gamma: Any) -> None:
-    """Refuse what is no width of a kernel; a file may claim anything."""
+    """Check that `kernel_gamma` is a positive number."""
     number = isinstance(gamma, int | float | np.number) and not isinstance(gamma, bool)
     if not number or not 0 < gamma < np.inf:
         raise ValueError(f"`kernel_gamma` must be a positive number; got {gamma!r}.")
 
 
-def _stretched(gamma: float) -> tuple[Any, ...]:
-    """Inputs further apart: the same as a narrower kernel."""
+def _kernel_width(gamma: float) -> tuple[Any, ...]:
+    """Steps that scale the inputs by sqrt(gamma), which narrows the kernel."""
     check_gamma(gamma)
     if gamma == 1:
         return ()
@@ -148,14 +152,17 @@ def _stretched(gamma: float) -> tuple[Any, ...]:
 
 
 def times(X: Any, factor: float) -> Any:
-    """A multiple of X; sparse stays sparse."""
+    """`factor` times X; a sparse X stays sparse."""
     return factor * X
 
 
-def _suited_to_descent() -> tuple[Any, ...]:
-    """Kernel features are centred and made ten times longer: norms near 10 suit SGD."""
-    longer = FunctionTransformer(times, kw_args={"factor": 10.0})
-    return StandardScaler(with_std=False), longer
+def _rescale_features() -> tuple[Any, ...]:
+    """Steps that centre the features and multiply them by 10.
+
+    Kernel features have norms below 1; SGD learns faster at norms near 10.
+    """
+    scale = FunctionTransformer(times, kw_args={"factor": 10.0})
+    return StandardScaler(with_std=False), scale
 
 
 def _signed_log() -> FunctionTransformer:
@@ -165,22 +172,22 @@ def _signed_log() -> FunctionTransformer:
 
 
 def signed_log(X: Any) -> Any:
-    """sign(x) log(1 + abs(x)); 0 stays 0, so sparse stays sparse.
+    """sign(x) log(1 + abs(x)); a sparse X stays sparse, since 0 maps to 0.
 
     Examples
     --------
     >>> signed_log(np.array([0.0, -1.0, 1e13])).round(3).tolist()
     [0.0, -0.693, 29.934]
     """
-    return _of_stored(X, lambda x: np.copysign(np.log1p(np.abs(x)), x))
+    return _map_nonzero(X, lambda x: np.copysign(np.log1p(np.abs(x)), x))
 
 
 def signed_exp(X: Any) -> Any:
     """The inverse of `signed_log`."""
-    return _of_stored(X, lambda x: np.copysign(np.expm1(np.abs(x)), x))
+    return _map_nonzero(X, lambda x: np.copysign(np.expm1(np.abs(x)), x))
 
 
-def _of_stored(X: Any, function: Any) -> Any:
+def _map_nonzero(X: Any, function: Any) -> Any:
     if not hasattr(X, "tocsr"):
         return function(np.asarray(X))
     result = X.tocsr(copy=True)

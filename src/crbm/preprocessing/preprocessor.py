@@ -1,4 +1,4 @@
-"""The preprocessing inside a classifier: what it learned can be saved as tensors."""
+"""The preprocessing of an estimator, which is saved and loaded as tensors."""
 
 from __future__ import annotations
 
@@ -14,38 +14,37 @@ from torch import Tensor
 
 from crbm.preprocessing.pipelines import KernelFeatures, RankTransformer, pipeline
 
-# All that a step needs of its training to transform, and nothing that could run.
-LEARNED = {
+# The fitted attributes that each step needs to transform; arrays only, no code.
+FITTED = {
     StandardScaler: ("mean_", "scale_"),
     RobustScaler: ("center_", "scale_"),
     RankTransformer: ("quantiles_", "references_"),
     KernelFeatures: ("components_", "normalization_"),
 }
-# Of these, what has one number per column in its last dimension.
+# Those whose last dimension has one entry per input column.
 PER_COLUMN = {
     StandardScaler: ("mean_", "scale_"),
     RobustScaler: ("center_", "scale_"),
     RankTransformer: ("quantiles_",),
     KernelFeatures: ("components_",),
 }
-NOTHING = np.empty(0)  # what a step that does not centre, say, has learned
+UNSET = np.empty(0)  # stored for an attribute that is None
 
 
 class Preprocessor:
-    """Inputs prepared as they were in training, in the precision they came in.
+    """A fitted pipeline that preserves the precision of the inputs.
 
     Parameters
     ----------
     kind, kernel_gamma, kernel_features
-        One of `KINDS`, how narrow a kernel is, and the most features to make of it;
-        see `pipeline`.
+        As for `pipeline`.
 
     Examples
     --------
-    >>> scaled = Preprocessor("standardise").fit(np.array([[1.0], [3.0]]))
-    >>> scaled.transform(np.array([[5.0]]))
+    >>> scaler = Preprocessor("standardise").fit(np.array([[1.0], [3.0]]))
+    >>> scaler.transform(np.array([[5.0]]))
     array([[3.]])
-    >>> same = Preprocessor.restored("standardise", scaled.state())
+    >>> same = Preprocessor.from_state("standardise", scaler.state())
     >>> same.transform(np.array([[5.0]]))
     array([[3.]])
     """
@@ -57,7 +56,7 @@ class Preprocessor:
         self.kernel_features = kernel_features
 
     def fit(self, X: Any) -> Preprocessor:
-        """Learn from the training rows; sparse ones are kept sparse."""
+        """Fit the pipeline to the training cases; sparse inputs stay sparse."""
         self.sparse = issparse(X)
         self.steps = self._pipeline().fit(X)
         return self
@@ -71,48 +70,49 @@ class Preprocessor:
         )
 
     def transform(self, X: Any) -> Any:
-        """The rows as the model sees them."""
+        """The inputs that the model receives."""
         if issparse(X) and not self.sparse:
-            X = X.toarray()  # centred columns have no zeros to leave out
+            X = X.toarray()  # centring makes every entry non-zero
         return self.steps.transform(X).astype(X.dtype, copy=False)
 
     def n_outputs(self, n_features: int) -> int:
-        """The number of columns that `n_features` columns become.
+        """The number of columns after the transformation of `n_features` columns.
 
-        What was learned must be for so many columns; a file may claim anything.
+        Raises an error if a step was fitted to another number of columns, which a
+        damaged file could cause.
         """
         for _, step in self.steps.steps:
             for name in PER_COLUMN.get(type(step), ()):
                 value = getattr(step, name)
-                n_learned = n_features if value is None else np.shape(value)[-1]
-                if n_learned != n_features:
+                n_fitted = n_features if value is None else np.shape(value)[-1]
+                if n_fitted != n_features:
                     raise ValueError(
-                        f"`{name}` is for {n_learned} columns, not {n_features}"
+                        f"`{name}` is for {n_fitted} columns, not {n_features}"
                     )
             if isinstance(step, KernelFeatures):
                 n_features = step.normalization_.shape[0]
         return n_features
 
     def state(self) -> dict[str, Tensor]:
-        """What was learned, by step and attribute."""
+        """The fitted attributes as tensors named ``"<step>.<attribute>"``."""
         tensors = {"sparse": torch.tensor(self.sparse)}
-        for place, (_, step) in enumerate(self.steps.steps):
-            for name in LEARNED.get(type(step), ()):
+        for number, (_, step) in enumerate(self.steps.steps):
+            for name in FITTED.get(type(step), ()):
                 value = getattr(step, name)
-                array = NOTHING if value is None else np.asarray(value)
-                tensors[f"{place}.{name}"] = torch.from_numpy(array)
+                array = UNSET if value is None else np.asarray(value)
+                tensors[f"{number}.{name}"] = torch.from_numpy(array)
         return tensors
 
     @classmethod
-    def restored(
+    def from_state(
         cls, kind: str, tensors: Mapping[str, Tensor], kernel_gamma: float = 1.0
     ) -> Preprocessor:
-        """The preprocessor whose `state` this was."""
-        found = cls(kind, kernel_gamma)
-        found.sparse = bool(tensors["sparse"])
-        found.steps = found._pipeline()
-        for place, (_, step) in enumerate(found.steps.steps):
-            for name in LEARNED.get(type(step), ()):
-                array = tensors[f"{place}.{name}"].numpy()
+        """The fitted preprocessor that returned `tensors` from `state`."""
+        preprocessor = cls(kind, kernel_gamma)
+        preprocessor.sparse = bool(tensors["sparse"])
+        preprocessor.steps = preprocessor._pipeline()
+        for number, (_, step) in enumerate(preprocessor.steps.steps):
+            for name in FITTED.get(type(step), ()):
+                array = tensors[f"{number}.{name}"].numpy()
                 setattr(step, name, array if array.size else None)
-        return found
+        return preprocessor

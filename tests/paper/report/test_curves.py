@@ -48,6 +48,6 @@ def test_a_report_can_do_without_matplotlib(folder, monkeypatch):
     told = []
     assert render(folder, told.append) == {"report.html", "report.md"}
     assert told == [
-        "Without curves: Drawing needs `matplotlib`. Install it with "
+        "Without curves: Plotting needs `matplotlib`. Install it with "
         "`pip install crbm[plot]`."
     ]
