@@ -21,11 +21,15 @@ class Candidates(NamedTuple):
         True where a candidate is real and not padding; None when all are.
     ids
         Rows of the table that are candidates of each case.
+    log_base
+        The log of a base measure on the candidates, added to -F of each: one number
+        per row of a shared table, (rows,), otherwise (batch, candidates). None is 0.
     """
 
     table: Float[Tensor, "... visible"]
     mask: Bool[Tensor, "batch candidates"] | None = None
     ids: Int[Tensor, "batch candidates"] | None = None
+    log_base: Float[Tensor, ...] | None = None
 
     @classmethod
     def of(cls, candidates: Candidates | Tensor) -> Candidates:
@@ -34,10 +38,15 @@ class Candidates(NamedTuple):
 
     def select(self, cases: Int[Tensor, " chosen"] | slice) -> Candidates:
         """The candidates of the chosen cases; a shared table stays shared."""
-        table = self.table if self.table.ndim == 2 else _rows(self.table, cases)
-        mask = None if self.mask is None else _rows(self.mask, cases)
+        shared = self.table.ndim == 2
+        log_base = self.log_base
+        if log_base is not None and not shared:
+            log_base = _rows(log_base, cases)
         return Candidates(
-            table, mask, None if self.ids is None else _rows(self.ids, cases)
+            self.table if shared else _rows(self.table, cases),
+            None if self.mask is None else _rows(self.mask, cases),
+            None if self.ids is None else _rows(self.ids, cases),
+            log_base,
         )
 
 

@@ -257,3 +257,17 @@ def test_asking_before_fitting(method):
         getattr(CandidateSets(), method)(problem()[0])
     with pytest.raises(NotFittedError):
         CandidateSets().recall(*problem())
+
+
+def test_counts_add_up_over_calls():
+    U, V = (
+        np.arange(6.0)[:, None],
+        np.array([[1, 0], [0, 1], [1, 0], [1, 1], [1, 0], [0, 1]]),
+    )
+    whole = CandidateSets(n_bits=2).fit(U, V)
+    assert whole.counts_.tolist() == [2, 3, 1]
+    parts = CandidateSets(n_bits=2).fit(U[:3], V[:3]).partial_fit(U[3:], V[3:])
+    assert parts.counts_.tolist() == [2, 3, 1]
+    weighted = CandidateSets(n_bits=2).fit(U, V, [1, 1, 2, 1, 0.5, 1])
+    assert weighted.counts_.tolist() == [2, 3.5, 1]
+    assert whole.restored(parts.state()).counts_.tolist() == [2, 3, 1]

@@ -120,6 +120,26 @@ def test_masked_candidates_do_not_count(model, u):
             assert dense[case, i].item() == pytest.approx(expected / sum(weights))
 
 
+def test_a_base_measure_multiplies_each_candidate(model, u):
+    """Counting a candidate three times is the same as listing it three times."""
+    energy = model.condition(u).expand(N_CASES)
+    table = torch.tensor(oracles.bits(model.n_visible)).double()[[3, 5, 9]]
+    log_base = torch.tensor([3.0, 1.0, 2.0]).double().log()
+    repeated = table[[0, 0, 0, 1, 2, 2]]
+    expected = exact.marginals(energy, candidates=repeated).v
+    shared = Candidates(table, log_base=log_base)
+    assert_close(exact.marginals(energy, candidates=shared).v, expected)
+    own = Candidates(
+        table.expand(N_CASES, -1, -1), log_base=log_base.expand(N_CASES, 3)
+    )
+    assert_close(exact.marginals(energy, candidates=own).v, expected)
+    v = table[[0, 2, 1]]
+    expected = exact.log_probability(energy, v, candidates=repeated)
+    found = exact.log_probability(energy, v, candidates=shared)
+    assert_close(found, expected + torch.tensor([3.0, 2.0, 1.0]).double().log())
+    assert_close(own.select(torch.tensor([1])).log_base, log_base[None])
+
+
 def test_log_probability_over_candidates(model, u):
     energy = model.condition(u).expand(N_CASES)
     table = torch.tensor(oracles.bits(model.n_visible)).double()

@@ -92,6 +92,20 @@ def test_candidate_likelihood_with_masks_and_missing_labels(model, u, missing):
     )
 
 
+def test_candidate_likelihood_with_a_base_measure(model, u):
+    """A candidate of weight two counts like two of them."""
+    table = exact.all_states(model.n_visible).double()[[3, 5, 9, 2]]
+    v = table[[1, 0, 3]]
+    log_base = torch.tensor([1.0, 2.0, 1.0, 3.0]).double().log()
+    objective = objectives.CandidateLikelihood()
+    found = named(model, objective, Batch(u, v, Candidates(table, log_base=log_base)))
+    rows = [table[[0, 1, 1, 2, 3, 3, 3]].tolist()] * N_CASES
+    expected = oracles.finite_difference(
+        model, lambda: candidate_loss(model, u, rows, v)
+    )
+    assert_gradients(model.gradients(u, found), expected)
+
+
 def test_exact_likelihood_with_missing_labels(model, u, v):
     """An unknown label is summed out."""
     v = v.clone()

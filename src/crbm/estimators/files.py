@@ -64,7 +64,8 @@ def load(path: str | Path) -> StructuredClassifier:
     tensors, described = persistence.read(path)
     try:
         kind = _find_class(StructuredClassifier.registry, described["class"])
-        classifier = kind(**_parameters(described["parameters"]))
+        parameters = kind.earlier_defaults | _parameters(described["parameters"])
+        classifier = kind(**parameters)
         _restore(classifier, described["fitted"], tensors)
     except (
         AttributeError,

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Int
 from sklearn.base import clone
 from torch import Generator, Tensor
+from torch.nn.functional import pad
 
 from crbm import checks
 from crbm.energies import Energy
 from crbm.estimators.structured import StructuredClassifier, padded
 from crbm.hashing import CandidateSets
-from crbm.hashing.ragged import Groups, Ragged
+from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.inference import exact
 from crbm.models import CRBM, EnergyModel
 from crbm.objectives import CandidateLikelihood, Objective
@@ -31,13 +32,20 @@ SMALL_TABLE = 1024
 RECALL_CASES = 10_000
 
 
+class SetTable(NamedTuple):
+    """Distinct label sets, and the log of how much each one counts beforehand."""
+
+    sets: Tensor
+    log_base: Tensor | None
+
+
 class HashedCases(NamedTuple):
     """Cases whose candidates stay ragged until a batch is drawn."""
 
     u: Tensor
     v: Tensor
     weight: Tensor | None
-    table: Tensor
+    table: SetTable
     groups: Groups
 
     @property
@@ -48,10 +56,9 @@ class HashedCases(NamedTuple):
     def select(self, cases: Int[Tensor, " chosen"] | slice) -> Batch:
         """The chosen cases, their candidates padded to the largest set among them."""
         rows = cases if isinstance(cases, slice) else cases.numpy()
-        ids, mask = self.groups.select(rows).padded()
-        table, ids = _present(self.table, ids)
+        candidates = _from_table(self.table, self.groups.select(rows).padded())
         weight = None if self.weight is None else self.weight[cases]
-        return Batch(self.u[cases], self.v[cases], Candidates(table, mask, ids), weight)
+        return Batch(self.u[cases], self.v[cases], candidates, weight)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -73,6 +80,9 @@ class HashCRBMClassifier(StructuredClassifier):
     n_hidden, init_scale
         Hidden units, through which the labels depend on each other, and the standard
         deviation of their initial couplings.
+    base_measure
+        How much a candidate counts before anything is learned: "counts", how often
+        its label set was seen in training, or "uniform", the paper's choice.
     prediction
         "marginals" (best for Hamming error) or "mode" (best for whole sets).
     n_estimators
@@ -105,11 +115,16 @@ class HashCRBMClassifier(StructuredClassifier):
     n_hidden: int = 128
     init_scale: float = 0.01
     learning_rate: float = 2**-6
+    base_measure: str = "uniform"
     prediction: str = "marginals"
     n_estimators: int = 1
 
     short_name = "hash-crbm"
     has_cheap_joint = True
+    earlier_defaults: ClassVar[dict[str, Any]] = {
+        **StructuredClassifier.earlier_defaults,
+        "base_measure": "uniform",
+    }
 
     @property
     def label_sets_(self) -> Tensor:
@@ -135,6 +150,7 @@ class HashCRBMClassifier(StructuredClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        checks.one_of("base_measure", self.base_measure, ("counts", "uniform"))
         checks.one_of("prediction", self.prediction, ("marginals", "mode"))
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
 
@@ -181,10 +197,16 @@ class HashCRBMClassifier(StructuredClassifier):
 
     def _with_candidates(self, data: Batch) -> Cases:
         assert data.u is not None
-        groups, table = self.sets_.groups(data.u), self.sets_.table_.to(data.u)
+        groups, table = self.sets_.groups(data.u), self._table(data.u)
         if data.v.isnan().any():
             table, groups = agreeing_candidates(table, groups, data.v)
         return HashedCases(data.u, data.v, data.weight, table, groups)
+
+    def _table(self, like: Tensor) -> SetTable:
+        """The label sets and their base measure in the precision of a tensor."""
+        counts = self.sets_.counts_ if self.base_measure == "counts" else None
+        log_base = None if counts is None else counts.to(like).log()
+        return SetTable(self.sets_.table_.to(like), log_base)
 
     @torch.no_grad()
     def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
@@ -218,13 +240,11 @@ class HashCRBMClassifier(StructuredClassifier):
         Where a case has no candidate that agrees with what is known, its candidates
         are taken with the known labels put in their place.
         """
-        groups, table = self.sets_.groups(u), self.sets_.table_.to(u)
+        groups, table = self.sets_.groups(u), self._table(u)
         width = max(self.n_labels_, self.n_hidden, 1)
         n_rows = max(1, LARGEST_TABLE // (width * int(groups.sizes.max())))
         for rows in torch.arange(len(u)).split(n_rows):
-            ids, mask = groups.select(rows.numpy()).padded()
-            some, ids = _present(table, ids)
-            candidates = Candidates(some, mask, ids)
+            candidates = _from_table(table, groups.select(rows.numpy()).padded())
             if known is not None:
                 candidates = _given(candidates, known[rows])
             yield self._averaged(u[rows], candidates)
@@ -261,42 +281,49 @@ def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> flo
 
 
 def agreeing_candidates(
-    table: Tensor, groups: Groups, v: Tensor
-) -> tuple[Tensor, Groups]:
+    table: SetTable, groups: Groups, v: Tensor
+) -> tuple[SetTable, Groups]:
     """The sets with candidates added where none agrees with what is known of v.
 
     All rows of the table that agree are added, or, if there are none, the known labels
-    alone as a new row: then learning has something to raise the probability of.
+    alone as a new row, which counts once: then learning has something to raise the
+    probability of.
     """
-    sets, which = groups.sets, groups.which.copy()
+    label_sets, sets, which = table.sets, groups.sets, groups.which.copy()
     rows = [sets.ids[a:b] for a, b in pairwise(sets.indptr)]
     for case in v.isnan().any(1).nonzero().squeeze(1).tolist():
         labels, own = v[case], rows[which[case]]
-        agrees = (labels.isnan() | (labels == table)).all(-1).numpy()
+        agrees = (labels.isnan() | (labels == label_sets)).all(-1).numpy()
         if agrees[own].any():
             continue
         if not agrees.any():
-            table = torch.cat([table, labels.nan_to_num()[None]])
+            label_sets = torch.cat([label_sets, labels.nan_to_num()[None]])
             agrees = np.append(agrees, True)
         which[case] = len(rows)
         rows.append(np.union1d(own, np.flatnonzero(agrees)).astype(own.dtype))
     ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    return table, Groups(which, Ragged(ends, np.concatenate(rows)))
+    log_base = table.log_base
+    if log_base is not None:
+        log_base = pad(log_base, (0, len(label_sets) - len(log_base)))
+    groups = Groups(which, Ragged(ends, np.concatenate(rows)))
+    return SetTable(label_sets, log_base), groups
 
 
-def _present(table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """A large table cut down to the rows that some case asks for."""
-    if len(table) <= SMALL_TABLE:
-        return table, ids
-    present = torch.zeros(len(table), dtype=torch.bool)
+def _from_table(table: SetTable, chosen: CandidateIds) -> Candidates:
+    """Candidates by their rows; a large table is cut down to the rows in use."""
+    ids, mask = chosen
+    if len(table.sets) <= SMALL_TABLE:
+        return Candidates(table.sets, mask, ids, table.log_base)
+    present = torch.zeros(len(table.sets), dtype=torch.bool)
     present[ids.flatten()] = True
     place = present.cumsum(0) - 1
-    return table[present], place[ids]
+    log_base = None if table.log_base is None else table.log_base[present]
+    return Candidates(table.sets[present], mask, place[ids], log_base)
 
 
 def _given(candidates: Candidates, known: Tensor) -> Candidates:
     """Only candidates that agree with what is known; changed ones where none does."""
-    table, mask, ids = candidates
+    table, mask, ids, log_base = candidates
     assert mask is not None
     own = table[ids]
     wanted = known[:, None].expand_as(own)
@@ -304,7 +331,8 @@ def _given(candidates: Candidates, known: Tensor) -> Candidates:
     none = ~agrees.any(-1)
     changed = torch.where(wanted.isnan(), own, wanted)
     own = torch.where(none[:, None, None], changed, own)
-    return Candidates(own, torch.where(none[:, None], mask, agrees))
+    log_base = None if log_base is None else log_base[ids]
+    return Candidates(own, torch.where(none[:, None], mask, agrees), None, log_base)
 
 
 def _best(posterior: States, k: int) -> tuple[Tensor, Tensor]:

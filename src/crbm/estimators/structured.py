@@ -131,6 +131,8 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
     short_name: ClassVar[str | None] = None
     # Whether joint probabilities cost no more than predictions.
     has_cheap_joint: ClassVar[bool] = False
+    # Values of parameters that files of earlier versions do not name.
+    earlier_defaults: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -7,7 +7,7 @@ from typing import Any, no_type_check
 
 import numpy as np
 import torch
-from jaxtyping import Int, Int64, UInt64
+from jaxtyping import Float, Int, Int64, UInt64
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -38,6 +38,9 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
     ----------
     table_
         The distinct outputs in lexicographic order, (n_outputs, n_labels), float32.
+    counts_
+        How often each of them was seen, weighted by `sample_weight`; None in files of
+        versions that did not count.
     hash_
         The fitted `SpectralHash` of the inputs.
     index_
@@ -72,7 +75,7 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         """Learn the hash of the inputs U and index the outputs V by it.
 
         U and V have one row per case and are NumPy arrays, SciPy matrices or tensors.
-        `sample_weight` affects only the hash.
+        `sample_weight` affects the hash and the counts.
         """
         self._check_radius()
         rows = outputs.pack_rows(as_matrix("V", V))
@@ -81,7 +84,8 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         codes = pack(hashing.encode(U))
         _check_same_length(len(codes), len(rows.keys))
         self.hash_ = hashing
-        return self._set_index(codes, rows)
+        weight = np.ones(len(codes)) if sample_weight is None else sample_weight
+        return self._set_index(codes, rows, np.asarray(weight, dtype=np.float64))
 
     def partial_fit(self, U: Any, V: Any) -> CandidateSets:
         """Add cases to the index; the hash stays that of the first call."""
@@ -95,14 +99,29 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         old = np.repeat(self.index_.codes, stored.sizes)
         codes = np.concatenate([old, pack(self.hash_.encode(U))])
         _check_same_length(len(codes) - len(old), len(V))
-        return self._set_index(codes, rows)
+        return self._set_index(codes, rows, self._weights_with(len(V)))
+
+    def _weights_with(self, n_new: int) -> Float[np.ndarray, " cases"] | None:
+        """The stored counts, spread over the entries of the index, and one per case."""
+        if self.counts_ is None:
+            return None
+        ids = self.index_.outputs.ids
+        share = self.counts_.numpy() / np.bincount(ids, minlength=len(self.table_))
+        return np.concatenate([share[ids], np.ones(n_new)])
 
     def _set_index(
-        self, codes: UInt64[np.ndarray, " cases"], rows: outputs.PackedRows
+        self,
+        codes: UInt64[np.ndarray, " cases"],
+        rows: outputs.PackedRows,
+        weight: Float[np.ndarray, " cases"] | None,
     ) -> CandidateSets:
         table, ids = outputs.distinct(rows)
         self.index_ = CodeIndex.build(codes[rows.complete], ids, self.n_bits)
         self.table_ = torch.from_numpy(table).float()
+        self.counts_: Tensor | None = None
+        if weight is not None:
+            counts = np.bincount(ids, weight[rows.complete], len(table))
+            self.counts_ = torch.from_numpy(counts).float()
         return self
 
     def state(self) -> dict[str, Tensor]:
@@ -119,6 +138,8 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
             "ids": self.index_.outputs.ids,
         }
         tensors = {f"sets.{name}": torch.from_numpy(a) for name, a in arrays.items()}
+        if self.counts_ is not None:
+            tensors["sets.counts"] = self.counts_
         return tensors | {"sets.table": self.table_.to(torch.uint8)}
 
     def restored(self, tensors: Mapping[str, Tensor]) -> CandidateSets:
@@ -130,6 +151,7 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         }
         self.hash_ = SpectralHash(self.n_bits)._restore(arrays)
         self.table_ = torch.from_numpy(arrays["table"]).float()
+        self.counts_ = _restored_counts(arrays.get("counts"), len(self.table_))
         outputs_of = Ragged(arrays["ends"], arrays["ids"])
         codes = arrays["codes"].view(np.uint64)
         _check_index(codes, outputs_of, len(self.table_))
@@ -224,6 +246,14 @@ def _check_index(
         complete and ordered and len(codes) and ids.min() >= 0 and ids.max() < n_outputs
     ):
         raise ValueError("the index of codes does not fit its table of outputs")
+
+
+def _restored_counts(counts: np.ndarray | None, n_outputs: int) -> Tensor | None:
+    if counts is None:
+        return None
+    if counts.shape != (n_outputs,) or not (counts > 0).all():
+        raise ValueError("the counts of the outputs do not fit their table")
+    return torch.from_numpy(counts)
 
 
 def _check_same_length(n_inputs: int, n_outputs: int) -> None:

@@ -76,13 +76,11 @@ def log_probability(
     """
     possible = torch.as_tensor(energy.allows(v), device=v.device)
     if candidates is None:
-        log_z = log_partition(energy)
-    else:
-        states, score = scores(energy, candidates)
-        log_z = score.logsumexp(-1)
-        among = (dense(states) == v[..., None, :]).all(-1) & score.isfinite()
-        possible = possible & among.any(-1)
-    return torch.where(possible, -energy.free_energy(v) - log_z, -torch.inf)
+        score = -energy.free_energy(v) - log_partition(energy)
+        return torch.where(possible, score, -torch.inf)
+    states, scored = scores(energy, candidates)
+    same = (dense(states) == v[..., None, :]).all(-1) & possible[..., None]
+    return scored.masked_fill(~same, -torch.inf).amax(-1) - scored.logsumexp(-1)
 
 
 def distribution(
@@ -98,10 +96,13 @@ def distribution(
 def scores(
     energy: Energy, candidates: Candidates | Tensor | None = None
 ) -> tuple[States, Float[Tensor, "batch candidates"]]:
-    """The candidates, or all outputs, and -F of each; -inf where one does not count."""
+    """The candidates, or all outputs, and -F of each; -inf where one does not count.
+
+    The log of the candidates' base measure, if they have one, is added to -F.
+    """
     if candidates is None:
         candidates = _everything(energy)
-    table, mask, ids = Candidates.of(candidates)
+    table, mask, ids, log_base = Candidates.of(candidates)
     checks.columns("candidates", table, energy.n_visible, "output")
     if table.ndim == 2:
         if ids is None:
@@ -112,6 +113,8 @@ def scores(
     else:
         evaluated = energy.with_state_axis().evaluate(table)
         score, states = -evaluated.free_energy, States(table, cache=evaluated.cache)
+    if log_base is not None:
+        score = score + (log_base[ids] if table.ndim == 2 else log_base)
     counts = _counting(energy, states, mask)
     if counts is None:
         return states, score

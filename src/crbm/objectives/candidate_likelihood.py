@@ -21,7 +21,8 @@ class CandidateLikelihood:
     Notes
     -----
     -log p(v | u) over V or V(u) [1]_, Eqs. 14 and 15. The data need not be among the
-    candidates, but the loss is a likelihood only where they are.
+    candidates, but the loss is a likelihood only where they are. If the candidates
+    have a base measure, the loss leaves out that of the data, which is constant.
     """
 
     def __call__(

@@ -175,8 +175,8 @@ def _column(values: Sequence[Any]) -> Tensor | None:
 def _candidates_like(candidates: Any, like: Tensor) -> Candidates | None:
     if candidates is None:
         return None
-    table, mask, ids = Candidates.of(candidates)
-    return Candidates(table.to(like), mask, ids)
+    table, mask, ids, log_base = Candidates.of(candidates)
+    return Candidates(table.to(like), mask, ids, _like(log_base, like))
 
 
 def _like(field: Any, like: Tensor) -> Tensor | None:
