@@ -285,3 +285,20 @@ def test_log_partition_estimates_are_near():
     expected = np.log(np.linalg.matrix_power(transfer, 23).sum())
     estimate = joint_module.log_partition(pairs.condition(zeros))
     assert torch.allclose(estimate, torch.full((2,), expected).float(), atol=1e-3)
+
+
+@pytest.mark.parametrize("log_z", [-1e4, torch.nan])
+def test_an_estimate_of_log_z_that_is_too_low_gives_no_more_than_certainty(
+    log_z, monkeypatch
+):
+    """The sets compared are a lower bound on it, whatever the estimate says."""
+    from crbm.estimators import joint
+
+    fitted = crbm.CRBMClassifier(n_epochs=1, n_hidden=3, random_state=0).fit(X, Y)
+    monkeypatch.setattr(
+        joint, "log_partition", lambda energy: torch.full(energy.batch_shape, log_z)
+    )
+    top = fitted.predict_top_k(X[:9], k=4).probability
+    assert (top > 0).all()
+    assert (top.sum(1) <= 1 + 1e-6).all()
+    assert (fitted.score_samples(X[:9], Y[:9]) <= 0).all()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from crbm.inference import exact
@@ -44,7 +45,8 @@ def log_probability(models: Sequence[EnergyModel], u: Tensor, v: Tensor) -> Tens
         score = -energy.free_energy(v)
         if v.isnan().any():
             score = log_partition(energy.clamp(v))
-        members.append(score - log_partition(energy))
+        # An estimate of log Z may be too low; the score is a lower bound on it.
+        members.append(score - torch.fmax(log_partition(energy), score))
     return torch.stack(members).logsumexp(0) - torch.tensor(len(members)).log()
 
 
@@ -80,17 +82,36 @@ def _compare(
     chance = u.new_zeros(len(u), len(sets) + 1)
     for model in models:
         energy = model.condition(u)
-        log_z = log_partition(energy.clamp(known))[:, None]
+        log_z = log_partition(energy.clamp(known))
         table = exact.scores(energy, sets)[1]
         table = table.masked_fill(_contradicts(sets, known), -torch.inf)
         extra = -energy.free_energy(rounded)[:, None]
         extra = extra.masked_fill(seen[:, None], -torch.inf)
-        chance += torch.exp(torch.cat([table, extra], 1) - log_z)
+        chance += shares(torch.cat([table, extra], 1), log_z)
     best = (chance / len(models)).topk(min(k, chance.shape[1]))
     labels = torch.cat([sets, sets[:1]])[best.indices]
     is_extra = (best.indices == len(sets))[..., None]
     labels = torch.where(is_extra, rounded[:, None], labels)
     return labels * (best.values > 0)[..., None], best.values
+
+
+def shares(
+    scores: Float[Tensor, "cases sets"], log_z: Float[Tensor, " cases"]
+) -> Float[Tensor, "cases sets"]:
+    """exp(score - log Z) of distinct label sets; together at most 1.
+
+    An estimate of log Z may be lower than the sum over these sets alone, which is a
+    lower bound on it.
+
+    Examples
+    --------
+    >>> shares(torch.zeros(1, 2), torch.tensor([-5.0]))
+    tensor([[0.5000, 0.5000]])
+    """
+    highest = scores.amax(-1, keepdim=True)
+    weights = torch.exp(scores - highest)
+    rest = torch.exp(log_z[:, None] - highest)
+    return weights / torch.fmax(weights.sum(-1, keepdim=True), rest)
 
 
 def _contradicts(sets: Tensor, known: Tensor | None) -> Tensor:
