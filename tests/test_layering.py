@@ -12,7 +12,16 @@ ROOT = Path(crbm.__file__).parent
 # Each part may import those of the rows above it, and of its own row only itself.
 # The bottom row is shared vocabulary, in the order in which it builds on itself.
 LAYERS = (
-    ("checks", "types", "kernels", "sampling", "units", "persistence"),
+    (
+        "checks",
+        "types",
+        "kernels",
+        "sampling",
+        "units",
+        "messages",
+        "paths",
+        "persistence",
+    ),
     ("energies",),
     ("models", "inference", "hashing"),
     ("objectives",),

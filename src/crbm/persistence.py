@@ -1,25 +1,29 @@
 """Model files: tensors and a JSON description in one .safetensors file.
 
-A file is written under a temporary name and then renamed, so a file that exists is
-complete. Reading executes no code from the file.
+A file replaces an older one only when it is complete. It holds a digest of its
+contents, which reading checks. Reading executes no code from the file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import tempfile
+import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from crbm import paths
+from crbm.messages import one_line
+
 FORMAT = "crbm"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 had no digest
 
 
 def write(
@@ -27,25 +31,19 @@ def write(
 ) -> None:
     """Write tensors and a JSON-compatible description to one file, atomically."""
     path = Path(path)
-    if not path.parent.is_dir():
+    if not paths.follow(path).parent.is_dir():
         raise FileNotFoundError(
             f"The folder `{path.parent}` for `{path.name}` does not exist. Create it."
         )
-    content = {"format": FORMAT, "format_version": FORMAT_VERSION, **description}
-    metadata = {FORMAT: json.dumps(content, allow_nan=True)}
     packed = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(handle)
-    try:
-        save_file(packed, draft, metadata)
-        os.chmod(draft, 0o666 & ~_umask())
-        _flush(draft, os.O_RDWR)
-        os.replace(draft, path)
-        with suppress(PermissionError):  # Windows cannot open folders
-            _flush(path.parent, os.O_RDONLY)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    content = {"format": FORMAT, "format_version": FORMAT_VERSION, **description}
+    content = json.loads(json.dumps(content))  # as it will be read
+    content["digest"] = digest(packed, content)
+    with paths.replacing(path) as draft:
+        try:
+            save_file(packed, draft, {FORMAT: json.dumps(content)})
+        except SafetensorError as error:
+            raise _system_error(error, path) from error
 
 
 def read(
@@ -53,51 +51,79 @@ def read(
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the description in a file of `write`.
 
-    Raises for other formats, damaged files and files of a later format version.
-    `what` names the expected content in error messages.
+    Raises for other formats, damaged files and files of a later format version. Files
+    of format 1 have no digest and are read without that check. `what` names the
+    expected content in error messages.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no {what} file `{path}`.")
+    path = paths.require_file(path, what)
     try:
         with safe_open(path, framework="pt") as file:
             description = _description(path, file.metadata(), what)
-            return {name: file.get_tensor(name) for name in file.keys()}, description  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
+        reason = one_line(str(error))
         raise ValueError(
-            f"`{path}` is not a {what} file of crbm, or it is damaged: {error}."
+            f"`{path}` is not a {what} file of crbm, or it is damaged: {reason}."
         ) from error
+    stored = description.pop("digest", None)
+    has_digest = description["format_version"] > 1
+    if has_digest and stored != digest(tensors, description):
+        raise ValueError(
+            f"`{path}` is damaged: its contents do not have the digest that was stored "
+            "with them. Restore it from a copy."
+        )
+    return tensors, description
+
+
+def digest(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> str:
+    """The SHA-256 of a description and of the names, types and values of tensors.
+
+    Examples
+    --------
+    >>> one, other = torch.zeros(2), torch.tensor([0.0, 1e-30])
+    >>> digest({"w": one}, {}) == digest({"w": other}, {})
+    False
+    """
+    checksum = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().cpu().contiguous()
+        checksum.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        # not `reshape`: the stride of a single number may be 0, which `view` refuses
+        flat = tensor.as_strided((tensor.numel(),), (1,))
+        checksum.update(flat.view(torch.uint8).numpy().data)
+    return f"sha256:{checksum.hexdigest()}"
 
 
 def _description(
     path: Path, metadata: dict[str, str] | None, what: str
 ) -> dict[str, Any]:
+    """The description of a file, refused unless this version can read it."""
     try:
         description = json.loads((metadata or {})[FORMAT])
-        version = int(description["format_version"])
-    except (KeyError, TypeError, ValueError) as error:
+        kind, version = description["format"], description["format_version"]
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"`{path}` is a safetensors file, but not a {what} of crbm: it has no "
-            "description."
+            "description that can be read."
         ) from error
-    if version > FORMAT_VERSION:
+    if kind != FORMAT or type(version) is not int or version < 1:
         raise ValueError(
-            f"`{path}` has format {version}, written by a later crbm; this one reads "
-            f"up to {FORMAT_VERSION}. Upgrade crbm to load it."
+            f"`{path}` is not a {what} of crbm: its description says format "
+            f"{one_line(str(kind), 40)!r}, version {one_line(str(version), 40)}."
+        )
+    if version > FORMAT_VERSION:
+        later = one_line(str(version), 40)
+        raise ValueError(
+            f"`{path}` has format {later}, written by a later crbm; this one reads up "
+            f"to {FORMAT_VERSION}. Upgrade crbm to load it."
         )
     return dict(description)
 
 
-def _flush(path: str | Path, mode: int) -> None:
-    """Flush a file or folder to disk, so that a power failure cannot lose it."""
-    handle = os.open(path, mode)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def _system_error(error: SafetensorError, path: Path) -> OSError:
+    """The error of the system inside an error of safetensors, such as a full disk."""
+    code = re.search(r"os error (\d+)", str(error))
+    if code is None:
+        return OSError(f"`{path}` could not be written: {one_line(str(error))}.")
+    number = int(code[1])
+    return OSError(number, os.strerror(number), str(path))

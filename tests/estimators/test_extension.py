@@ -177,16 +177,12 @@ def test_a_description_is_kept_in_the_file(tmp_path):
 
 
 def test_a_file_that_claims_sizes_takes_no_memory_for_them(tmp_path):
-    import json
-
-    from safetensors.torch import save_file
-
     from crbm import persistence
 
     path = tmp_path / "m.safetensors"
     crbm.HashCRBMClassifier(**QUICK, n_hidden=3).fit(X, Y).save(path)
     tensors, described = persistence.read(path)
     described["fitted"]["n_features_in_"] = 10**12
-    save_file(tensors, path, {"crbm": json.dumps(described)})
+    persistence.write(path, tensors, described)
     with pytest.raises(ValueError, match="does not hold a whole classifier"):
         crbm.load(path)

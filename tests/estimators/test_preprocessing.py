@@ -1,11 +1,8 @@
 """Preprocessing inside a classifier, and batches changed while it learns."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
 from scipy.sparse import csr_array
 
 import crbm
@@ -52,7 +49,7 @@ def test_damaged_files_are_refused(change, tmp_path):
     crbm.LogisticClassifier(**QUICK, preprocessing="standardise").fit(X, Y).save(path)
     tensors, described = persistence.read(path)
     change(tensors)
-    save_file(tensors, path, {"crbm": json.dumps(described)})
+    persistence.write(path, tensors, described)
     with pytest.raises(ValueError, match="does not hold a whole classifier"):
         crbm.load(path)
 
@@ -64,7 +61,7 @@ def test_a_file_claims_no_kernel_that_there_is_not(gamma, tmp_path):
     fitted.fit(X, Y).save(path)
     tensors, described = persistence.read(path)
     described["parameters"]["kernel_gamma"] = gamma
-    save_file(tensors, path, {"crbm": json.dumps(described)})
+    persistence.write(path, tensors, described)
     with pytest.raises(ValueError, match="`kernel_gamma` must be a positive number"):
         crbm.load(path)
 

@@ -1,6 +1,5 @@
 """Files: identical predictions from another process, and refusals."""
 
-import json
 import subprocess
 import sys
 from functools import partial
@@ -146,7 +145,7 @@ def test_safetensors_of_others_are_refused(tmp_path):
 def changed(path, change):
     tensors, described = persistence.read(path)
     change(tensors, described)
-    save_file(tensors, path, {"crbm": json.dumps(described)})
+    persistence.write(path, tensors, described)
 
 
 def test_files_of_a_later_format_are_refused(saved):
@@ -169,12 +168,31 @@ def test_files_of_a_later_format_are_refused(saved):
         lambda t, d: t["sets.ends"].fill_(-1),
         lambda t, d: t["sets.directions"].fill_(99),
         lambda t, d: t.pop("thresholds"),
+        lambda t, d: t.update(thresholds=torch.zeros(2, dtype=torch.float64)),
+        lambda t, d: t["models.0.weight_vh"].fill_(torch.nan),
+        lambda t, d: t["models.0.bias_v"].fill_(torch.inf),
+        lambda t, d: t.update({"models.0.bias_v": t["models.0.bias_v"].double()}),
+        lambda t, d: t["sets.table"].fill_(2),
+        lambda t, d: t.update({"sets.ids": t["sets.ids"].double()}),
+        lambda t, d: t.update({"sets.components": torch.zeros(7, 99).double()}),
+        lambda t, d: d["fitted"].update(label_names_=["a"]),
+        lambda t, d: d["fitted"].update(n_labels_=True),
+        lambda t, d: d["fitted"].update(classes_=[0]),
+        lambda t, d: d["parameters"].update(radius=-1),
+        lambda t, d: d["parameters"].update(l2="much"),
     ],
 )
 def test_hostile_or_damaged_contents_are_refused(saved, change):
     changed(saved, change)
     with pytest.raises(ValueError, match="does not hold a whole classifier"):
         crbm.load(saved)
+
+
+def test_weights_that_are_not_finite_are_not_saved(tmp_path):
+    fitted = crbm.LogisticClassifier(**QUICK).fit(X, Y)
+    fitted.models_[0].bias_v.data[0] = torch.nan
+    with pytest.raises(ValueError, match=r"`models\.0\.bias_v` holds NaN"):
+        fitted.save(tmp_path / "m.safetensors")
 
 
 def test_what_cannot_be_described_is_not_saved(tmp_path):

@@ -11,6 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from crbm.messages import one_line
+
 MISTAKES = (ValueError, TypeError, OSError, ImportError, KeyError)
 TOO_LARGE = (
     "There is not enough memory. Make the model smaller, e.g. with `--set "
@@ -68,7 +70,7 @@ class PlainGroup(TyperGroup):
 
 def say(text: str) -> None:
     """Print one line to stderr."""
-    typer.echo(f"crbm: {' '.join(text.split())}", err=True)
+    typer.echo(f"crbm: {one_line(text)}", err=True)
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from crbm import inference, objectives, persistence
+from crbm.estimators import file_checks
 from crbm.estimators.checkpoints import OF_THE_RUN
+from crbm.messages import one_line
 from crbm.preprocessing import Preprocessor, check_gamma
 from crbm.training import History
 
@@ -24,6 +26,15 @@ if TYPE_CHECKING:
     from crbm.estimators.structured import StructuredClassifier
 
 PLAIN = ("n_labels_", "single_column_", "label_names_", "n_features_in_", "n_iter_")
+# What restoring contents that are not a classifier's may raise.
+WRONG = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def save(classifier: StructuredClassifier, path: str | Path) -> None:
@@ -39,6 +50,7 @@ def save(classifier: StructuredClassifier, path: str | Path) -> None:
     if hasattr(classifier, "examples_"):
         tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
     own, _ = classifier._state()
+    file_checks.check_tensors(tensors | own)
     persistence.write(path, tensors | own, description(classifier))
 
 
@@ -66,18 +78,14 @@ def load(path: str | Path) -> StructuredClassifier:
         kind = _find_class(StructuredClassifier.registry, described["class"])
         parameters = kind.earlier_defaults | _parameters(described["parameters"])
         classifier = kind(**parameters)
+        file_checks.check_tensors(tensors)
+        file_checks.check_fitted(described["fitted"])
         _restore(classifier, described["fitted"], tensors)
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        RuntimeError,
-    ) as error:
+        file_checks.check_classifier(classifier)
+    except WRONG as error:
+        reason = one_line(str(error)).rstrip(" .")
         raise ValueError(
-            f"`{path}` does not hold a whole classifier: {str(error).rstrip('.')}. "
-            "Save it again."
+            f"`{path}` does not hold a whole classifier: {reason}. Save it again."
         ) from error
     return classifier
 

@@ -193,6 +193,11 @@ class HashCRBMClassifier(StructuredClassifier):
 
     def _restore(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
         self.sets_ = CandidateSets(self.n_bits, self.radius).restored(tensors)
+        n_hashed, n_inputs = self.sets_.hash_.n_features_in_, self.models_[0].n_inputs
+        if n_hashed != n_inputs:
+            raise ValueError(
+                f"the hash is of {n_hashed} inputs, the model of {n_inputs}"
+            )
         self._candidate_recall = plain["candidate_recall_"]
 
     def _with_candidates(self, data: Batch) -> Cases:

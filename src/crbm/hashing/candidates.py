@@ -15,7 +15,7 @@ from torch import Tensor
 from crbm import checks
 from crbm.hashing import outputs
 from crbm.hashing.arrays import Matrix, as_matrix
-from crbm.hashing.codes import pack
+from crbm.hashing.codes import check_n_bits, pack
 from crbm.hashing.index import CodeIndex
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.hashing.spectral import SpectralHash
@@ -149,6 +149,8 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
             for name, tensor in tensors.items()
             if name.startswith("sets.")
         }
+        check_n_bits(self.n_bits)
+        self._check_radius()
         self.hash_ = SpectralHash(self.n_bits)._restore(arrays)
         self.table_ = torch.from_numpy(arrays["table"]).float()
         self.counts_ = _restored_counts(arrays.get("counts"), len(self.table_))
@@ -240,6 +242,8 @@ def _check_index(
     codes: UInt64[np.ndarray, " codes"], outputs_of: Ragged, n_outputs: int
 ) -> None:
     ends, ids = outputs_of
+    if not (codes.ndim == ends.ndim == ids.ndim == 1 and ids.dtype == np.int32):
+        raise ValueError("the index of codes has arrays of the wrong kind")
     complete = len(ends) == len(codes) + 1 and ends[0] == 0 and ends[-1] == len(ids)
     ordered = (np.diff(ends) > 0).all() and (codes[1:] > codes[:-1]).all()
     if not (

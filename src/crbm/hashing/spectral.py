@@ -141,12 +141,27 @@ class SpectralHash(
         self.wave_numbers_ = arrays["wave_numbers"]
         self.n_features_in_ = self.components_.shape[1]
         self._n_features_out = self.n_bits
-        n_directions = len(self.components_)
-        sizes = {len(self.lower_), len(self.extent_), n_directions}
-        in_range = ((self.directions_ >= 0) & (self.directions_ < n_directions)).all()
-        if len(sizes) > 1 or not in_range:
+        if not self._fits_together():
             raise ValueError("the arrays of the spectral hash do not fit together")
         return self
+
+    def _fits_together(self) -> bool:
+        """Whether the types and shapes are those that `fit` gives."""
+        box = (self.components_, self.lower_, self.extent_)
+        bits = (self.directions_, self.wave_numbers_)
+        n_directions, n_used = len(self.components_), len(self.directions_)
+        return (
+            all(array.dtype == np.float64 for array in box)
+            and all(array.dtype == np.int64 for array in bits)
+            and self.components_.ndim == 2
+            and self.lower_.shape == self.extent_.shape == (n_directions,)
+            and self.directions_.shape == self.wave_numbers_.shape
+            and n_used in (0, self.n_bits)
+            and bool(
+                ((self.directions_ >= 0) & (self.directions_ < n_directions)).all()
+            )
+            and bool((self.extent_[self.directions_] > 0).all())
+        )
 
     def _validate(self, X: Any, *, reset: bool = True) -> Matrix:
         X, kinds = from_torch(X), {"accept_sparse": "csr", "dtype": np.float64}

@@ -29,6 +29,12 @@ PER_COLUMN = {
     KernelFeatures: ("components_",),
 }
 UNSET = np.empty(0)  # stored for an attribute that is None
+# What such a step may lack, by the option that turns it off.
+OPTIONAL = {
+    StandardScaler: {"mean_": "with_mean", "scale_": "with_std"},
+    RobustScaler: {"center_": "with_centering", "scale_": "with_scaling"},
+}
+N_AXES = {"quantiles_": 2, "components_": 2, "normalization_": 2}  # of others 1
 
 
 class Preprocessor:
@@ -114,5 +120,33 @@ class Preprocessor:
         for number, (_, step) in enumerate(preprocessor.steps.steps):
             for name in FITTED.get(type(step), ()):
                 array = tensors[f"{number}.{name}"].numpy()
+                _check_fitted(step, name, array)
                 setattr(step, name, array if array.size else None)
+            _check_together(step)
         return preprocessor
+
+
+def _check_fitted(step: Any, name: str, array: np.ndarray) -> None:
+    """Refuse what a step cannot have learned; a file may claim anything."""
+    option = OPTIONAL.get(type(step), {}).get(name)
+    if not array.size and option is not None and not getattr(step, option):
+        return
+    n_axes = N_AXES.get(name, 1)
+    if array.dtype.kind != "f" or array.ndim != n_axes or not array.size:
+        raise ValueError(
+            f"`{name}` must hold floating-point numbers along {n_axes} axes; it has "
+            f"{array.dtype} of shape {array.shape}"
+        )
+
+
+def _check_together(step: Any) -> None:
+    """Refuse quantiles without their levels, and features without their scaling."""
+    if isinstance(step, RankTransformer):
+        fits = len(step.quantiles_) == len(step.references_)
+    elif isinstance(step, KernelFeatures):
+        n_features = len(step.components_)
+        fits = step.normalization_.shape == (n_features, n_features)
+    else:
+        return
+    if not fits:
+        raise ValueError(f"the arrays of {type(step).__name__} do not fit together")

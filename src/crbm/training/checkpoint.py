@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from crbm import checks, persistence
+from crbm.messages import one_line
 from crbm.training.hooks import Hook
 from crbm.training.interrupts import Interrupted, delayed_signals
 from crbm.training.run import Run
@@ -139,7 +140,7 @@ class Checkpoint(Hook):
             raise self._damaged(error) from error
 
     def _damaged(self, error: Exception) -> ValueError:
-        reason = " ".join(str(error).split())
+        reason = one_line(str(error))
         return ValueError(
             f"`{self.path}` is not a whole checkpoint: {reason}. Delete it to start "
             "again."

@@ -9,6 +9,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from crbm.messages import one_line
+
 MAX_BYTES = 4 * 2**30  # default limit on the uncompressed size of a file
 MAX_INFERRED = 2**20  # most columns to infer from the largest index in a file
 DEFLATE_RATIO = 1040  # deflate compresses by a factor of at most about 1032
@@ -30,7 +32,7 @@ def file_error(
         place += f", member `{member}`"
     if line is not None:
         place += f", line {line}"
-    return ValueError(f"{place}: {' '.join(problem.split())}")
+    return ValueError(one_line(f"{place}: {problem}"))
 
 
 def is_gzip(path: Path) -> bool:
