@@ -256,3 +256,38 @@ def test_wrong_data_is_refused_before_any_update(change, message):
 def test_wrong_options_are_refused(option, message):
     with pytest.raises(ValueError, match=message):
         trained(objectives.Perceptron(), **option)
+
+
+def test_inputs_are_checked_once_per_run(monkeypatch):
+    checked = []
+    check = crbm.CRBM._check_inputs
+
+    def counted(model, u):
+        checked.append(len(u))
+        check(model, u)
+
+    monkeypatch.setattr(crbm.CRBM, "_check_inputs", counted)
+    trained(objectives.ContrastiveDivergence(), n_epochs=2)
+    assert checked == [256]
+
+
+class Shifted(crbm.CRBM):
+    """A user's model that overrides `condition` and asks its parent."""
+
+    def condition(self, u):
+        return super().condition(u).tilt(torch.ones(self.n_visible))
+
+
+def test_the_condition_of_a_subclass_is_used():
+    seen = []
+
+    def objective(energy, batch, generator=None):
+        seen.append(energy.visible_bias)
+        return objectives.ContrastiveDivergence()(energy, batch, generator)
+
+    model = Shifted(4, 6, 8, seeded(1))
+    data = copied_patterns(32)
+    expected = model.condition(data.u).visible_bias.detach()
+    trained(objective, model, data, n_epochs=1, batch_size=32)
+    order = torch.randperm(32, generator=seeded())
+    assert_close(seen[0], expected[order])

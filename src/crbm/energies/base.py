@@ -120,8 +120,9 @@ class Energy(ABC):
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """(batch,) after conditioning on inputs, () without any."""
+        tensors = (getattr(self, name) for name in self.BATCHED)
         # torch.broadcast_shapes takes fifty times as long
-        return np.broadcast_shapes(*(x.shape[:-1] for x in self._batched().values()))
+        return np.broadcast_shapes(*(x.shape[:-1] for x in tensors if x is not None))
 
     def with_state_axis(self: Kind) -> Kind:
         """The same energies with room for several states per case in dimension -2."""

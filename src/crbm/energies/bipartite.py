@@ -126,9 +126,9 @@ class BipartiteEnergy(Energy):
         return self.evaluate(v).free_energy
 
     def evaluate(self, v: Float[Tensor, "... visible"]) -> Evaluated:
-        field = kernels.dots(v, self.visible_bias)
+        field = _add_base(kernels.dots(v, self.visible_bias), self.visible.log_base(v))
         hidden, means = self.hidden.log_partition_and_mean(self.hidden_field(v))
-        return Evaluated(v, -field - hidden - self.visible.log_base(v), means)
+        return Evaluated(v, -field - hidden, means)
 
     def evaluate_rows(
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
@@ -136,9 +136,7 @@ class BipartiteEnergy(Energy):
         # Both products run once per distinct row, not once per case and candidate.
         by_case = self.hidden_bias.expand(len(ids), -1).contiguous()
         fields = RowLogits(self.coupling.up(table), by_case)
-        by_row, base = self.visible_bias @ table.T, self.visible.log_base(table)
-        if isinstance(base, Tensor):
-            by_row = by_row + base
+        by_row = _add_base(self.visible_bias @ table.T, self.visible.log_base(table))
         field = by_row.expand(len(ids), -1).gather(1, ids)  # refuses ids of no row
         hidden = self.hidden.log_partition_of_rows(fields, ids)
         return EvaluatedRows(-field - hidden, fields)
@@ -188,6 +186,11 @@ class BipartiteEnergy(Energy):
             _bias_gradient(self.visible_bias, negative.mean_v - positive.mean_v),
             _bias_gradient(self.hidden_bias, negative.mean_h - positive.mean_h),
         ]
+
+
+def _add_base(field: Tensor, base: Tensor | float) -> Tensor:
+    """Add the log of the base measure; most kinds of units have none."""
+    return field + base if isinstance(base, Tensor) else field
 
 
 def _bias_gradient(bias: Tensor, by_case: Tensor) -> FieldGradient:

@@ -36,9 +36,9 @@ def affine(
     tensor([[4.],
             [4.]])
     """
-    if x.shape[1] != len(weight) or not _mostly_zeros(x, weight, bias):
+    if x.shape[1] != weight.shape[0] or not _mostly_zeros(x, weight, bias):
         return torch.addmm(bias, x, weight)
-    total = np.empty((len(x), weight.shape[1]), dtype=np.float32)
+    total = np.empty((x.shape[0], weight.shape[1]), dtype=np.float32)
     total[:] = bias.detach().numpy()
     compiled().add_products(x.numpy(), weight.detach().numpy(), np.float32(1), total)
     return torch.from_numpy(total)
@@ -59,7 +59,8 @@ def add_product_(
     >>> total.T
     tensor([[1., 1., 1.]])
     """
-    shapes_match = len(x) == len(y) and total.shape == (x.shape[1], y.shape[1])
+    same_rows = x.shape[0] == y.shape[0]  # faster than `len`
+    shapes_match = same_rows and total.shape == (x.shape[1], y.shape[1])
     if shapes_match and _mostly_zeros(x, y, total):
         arrays = x.numpy().T, y.numpy(), np.float32(scale), total.numpy()
         compiled().add_products(*arrays)

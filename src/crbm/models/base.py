@@ -50,15 +50,29 @@ class EnergyModel(nn.Module):
 
     def condition(self, u: Float[Tensor, "batch ..."] | None) -> Energy:
         """The distribution p(v | u) as an energy with u absorbed."""
+        if u is not None:
+            self._check_inputs(u)
+        return self._condition(u)
+
+    def _condition(self, u: Float[Tensor, "batch ..."] | None) -> Energy:
+        """`condition` after its checks; the models of this package override this."""
         if u is None:
             raise ValueError(f"{type(self).__name__} needs inputs `u`; got None.")
         return FunctionalEnergy(self.free_energy, u, self.n_visible)
+
+    def condition_unchecked(self, u: Float[Tensor, "batch ..."] | None) -> Energy:
+        """`condition(u)` for inputs that `check_cases` has accepted.
+
+        The training loop calls it at every update. A subclass that overrides
+        `condition` has its own called.
+        """
+        return self._condition(u) if self._inherits_condition else self.condition(u)
 
     def free_energy(
         self, v: Float[Tensor, "batch ..."], u: Float[Tensor, "batch ..."] | None = None
     ) -> Float[Tensor, " batch"]:
         """F(v, u), low where v is likely given u."""
-        if type(self).condition is EnergyModel.condition:
+        if type(self)._condition is EnergyModel._condition and self._inherits_condition:
             raise NotImplementedError(
                 f"{type(self).__name__} must define `free_energy(v, u)` or "
                 "`condition(u)`."
@@ -134,6 +148,10 @@ class EnergyModel(nn.Module):
         return into
 
     @property
+    def _inherits_condition(self) -> bool:
+        return type(self).condition is EnergyModel.condition
+
+    @property
     def _parameter(self) -> Tensor:
         """A parameter, for its dtype and device."""
         return next(self.parameters())
@@ -142,7 +160,9 @@ class EnergyModel(nn.Module):
         n_inputs = getattr(self, "n_inputs", None)
         if n_inputs:
             checks.columns("u", u, n_inputs, "input")
-        checks.same_kind("u", u, self._parameter)
+        parameter = next(self.parameters(), None)
+        if parameter is not None:
+            checks.same_kind("u", u, parameter)
         checks.finite("u", u)
 
     def _check_outputs(self, v: Tensor) -> None:

@@ -99,13 +99,12 @@ class ConvCRBM(EnergyModel):
             self.weight_u = window(n_maps, n_input_channels)
             self.bias = nn.Parameter(torch.zeros(n_maps, dtype=dtype, device=device))
 
-    def condition(
+    def _condition(
         self, u: Float[Tensor, "batch channels height width"] | None
     ) -> BipartiteEnergy:
         """p(v | u) for images of the size of u."""
         if u is None:
             raise ValueError(NEEDS_IMAGES)
-        self._check_inputs(u)
         maps = self._bias_maps(u).permute(0, 2, 3, 1)
         visible, hidden = maps.split((self.visible.width, self.n_hidden_channels), -1)
         return BipartiteEnergy(

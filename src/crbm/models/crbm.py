@@ -134,11 +134,10 @@ class CRBM(EnergyModel):
         self.bias_v.copy_(self.visible.starting_field(total, counts.sum(0)))
         self.bias_h.fill_(hidden)
 
-    def condition(self, u: Float[Tensor, "batch inputs"] | None) -> BipartiteEnergy:
+    def _condition(self, u: Float[Tensor, "batch inputs"] | None) -> BipartiteEnergy:
         """p(v | u) as an RBM whose biases have absorbed u."""
         if u is None:
             raise ValueError("A CRBM needs inputs `u`; got None. Without them use RBM.")
-        self._check_inputs(u)
         return BipartiteEnergy(
             Dense(self.weight_vh),
             _shifted(self.bias_v, u, self.weight_uv),

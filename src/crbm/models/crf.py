@@ -67,11 +67,10 @@ class CRF(EnergyModel):
         symmetric = (self.weight_vv + self.weight_vv.T) / 2
         return symmetric - symmetric.diag().diag()
 
-    def condition(self, u: Float[Tensor, "batch inputs"] | None) -> PairwiseEnergy:
+    def _condition(self, u: Float[Tensor, "batch inputs"] | None) -> PairwiseEnergy:
         """p(v | u) as a pairwise energy whose biases have absorbed u."""
         if u is None:
             raise ValueError("A CRF needs inputs `u`; got None.")
-        self._check_inputs(u)
         bias = affine(u, self.weight_uv, self.bias_v)
         return PairwiseEnergy(self.couplings(), bias, has_visible_input=True)
 

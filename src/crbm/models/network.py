@@ -68,11 +68,10 @@ class NetworkCRBM(EnergyModel):
         )
         self.network = network
 
-    def condition(self, u: Float[Tensor, "batch ..."] | None) -> BipartiteEnergy:
+    def _condition(self, u: Float[Tensor, "batch ..."] | None) -> BipartiteEnergy:
         """p(v | u) as an RBM whose biases the network computes."""
         if u is None:
             raise ValueError("A NetworkCRBM needs inputs `u`; got None.")
-        self._check_inputs(u)
         biases = self.network(u)
         expected = (len(u), self.n_visible + self.n_hidden)
         if tuple(biases.shape) != expected:

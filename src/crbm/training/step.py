@@ -64,8 +64,7 @@ class Step:
         if self.augment is not None:
             batch = self.augment(batch, noise)
         batch = batch._replace(v=self.model.flatten_outputs(batch.v))
-        energy = self.condition(batch)
-        without_graph = energy if self.model.closed_form else energy.detach()
+        energy, without_graph = self.condition(batch)
         contrast = self.objective(without_graph, batch, noise)
         if batch.weight is not None:
             contrast = contrast.weighted(batch.weight)
@@ -73,10 +72,14 @@ class Step:
         self.update(batch.u, contrast, 1 / tally.weight, energy)
         return tally
 
-    def condition(self, batch: Batch) -> Energy:
-        """The energy of the batch, with the graph that its gradient needs."""
-        with torch.set_grad_enabled(not self.model.closed_form):
-            return self.model.condition(batch.u)
+    def condition(self, batch: Batch) -> tuple[Energy, Energy]:
+        """The energy of the batch with the graph its gradient needs, and without."""
+        if self.model.closed_form:
+            energy = self.model.condition_unchecked(batch.u)
+            return energy, energy
+        with torch.enable_grad():
+            energy = self.model.condition_unchecked(batch.u)
+        return energy, energy.detach()
 
     def noise(self, randomness: Randomness, n_updates: int) -> Generator | None:
         """The generator of one update's samples."""
