@@ -13,6 +13,7 @@ HEAVY = {"torch", "sklearn", "scipy", "numpy", "pyarrow", "matplotlib", "fastapi
 SUBMODULES = (
     "checks",
     "datasets",
+    "decisions",
     "energies",
     "estimators",
     "hashing",

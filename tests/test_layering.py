@@ -25,7 +25,7 @@ LAYERS = (
     ("energies",),
     ("models", "inference", "hashing"),
     ("objectives",),
-    ("training", "metrics", "preprocessing"),
+    ("training", "metrics", "decisions", "preprocessing"),
     ("estimators", "datasets"),
     ("plotting",),
     ("commands",),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crbm import (
         datasets,
+        decisions,
         energies,
         estimators,
         hashing,
@@ -48,6 +49,7 @@ __all__ = [
     "LogisticClassifier",
     "NetworkCRBM",
     "datasets",
+    "decisions",
     "energies",
     "estimators",
     "hashing",

@@ -8,7 +8,6 @@ import torch
 
 import crbm
 from crbm import metrics
-from crbm.estimators import thresholds
 from crbm.inference import exact
 from planted import copied_patterns
 
@@ -190,24 +189,6 @@ def test_known_labels_that_agree_with_no_candidate_become_one():
         radius=None, n_epochs=20, learning_rate=0.5, random_state=0
     ).fit(inputs, labels)
     assert all(np.isfinite(h.loss).all() for h in fitted.histories_)
-
-
-def test_thresholds_by_brute_force():
-    rng = np.random.default_rng(0)
-    truth = (rng.random((40, 2)) < 0.3).astype(float)
-    p = np.clip(truth * 0.3 + rng.random((40, 2)) * 0.5, 0, 1)
-    grid = np.linspace(0, 1, 401)
-    for metric, score in (
-        ("hamming", lambda t, g: -metrics.hamming_error(t, g)),
-        ("macro_f1", metrics.macro_f1),
-        ("subset_accuracy", metrics.subset_accuracy),
-    ):
-        found = score(truth, p > thresholds.tuned(metric, truth, p))
-        best = max(
-            score(truth, p > np.array(pair))
-            for pair in itertools.product(grid[::8], grid[::8])
-        )
-        assert found >= best - 1e-9, metric
 
 
 def test_thresholds_are_tuned_on_held_out_cases_and_used():

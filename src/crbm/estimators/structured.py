@@ -16,17 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Generator, Tensor
 from torch.nn.functional import pad
 
-from crbm import checks
+from crbm import checks, decisions
 from crbm.energies import Energy
 from crbm.estimators import encoding, files, joint, members
-from crbm.estimators import thresholds as decision
 from crbm.estimators.members import Augment
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
 from crbm.preprocessing import KINDS, check_gamma
 from crbm.types import Batch, Cases, Found, Marginals
 
-METRICS = (None, "hamming", "macro_f1", "subset_accuracy")
+METRICS = (None, "hamming", "micro_f1", "macro_f1", "subset_accuracy")
 TINY = 1e-12
 
 
@@ -74,7 +73,7 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
         which is the better guide where few cases are held out.
     thresholds
         What to tune each label's decision threshold for on the held-out cases:
-        "hamming", "macro_f1" or "subset_accuracy"; a half unless given.
+        "hamming", "micro_f1", "macro_f1" or "subset_accuracy"; a half unless given.
     warm_start
         Whether `fit` continues from the weights of the last one.
     random_state
@@ -303,7 +302,7 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
         assert held_out.u is not None
         p = self._marginals(held_out.u, None).numpy().astype(np.float64)
         truth = held_out.v.numpy().astype(np.float64)
-        self.thresholds_ = decision.tuned(self.thresholds, truth, p)
+        self.thresholds_ = decisions.tuned_thresholds(self.thresholds, truth, p)
 
     # Prediction
 
