@@ -23,7 +23,7 @@ RULES: dict[str, Callable[[str], Objective]] = {
 
 def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Wrong pixels in percent with either chain, trained on 4,000 occluded digits."""
-    data = denoising.digits("occluded", quick=True)
+    data = denoising.load_digits("occluded", quick=True)
     found = []
     for name in RULES:
         for seed in SEEDS:

@@ -1,1 +1,1 @@
-"""Run what is declared: store of rows, parallel runs, choice of parameters."""
+"""Run declared experiments: a store of results, parallel runs, parameter tuning."""

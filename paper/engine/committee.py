@@ -1,8 +1,7 @@
-"""A committee: members that learn from all rows but a part of their own each.
+"""Tune and train a committee, whose members hold out different cases.
 
-The part that a member leaves out tells it when to stop, and all parts together tell
-which settings are best: so every row serves both ends, and the judgement is as sure as
-all rows can make it.
+Each member stops early by the cases it holds out. Together the members hold out every
+case once, so committees with different parameters are compared on all cases.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ import numpy as np
 
 from crbm import datasets, metrics
 from crbm.training.early_stopping import LEAST
-from paper.engine.tuning import Part, Parts, Schedule, Settings, Tuned
+from paper.engine.tuning import Cases, FoldData, Params, Schedule, TunedClassifier
 
-N_FIRST = 3  # members of each committee before the worse ones are given up
-CLOSE = 1.03  # times the lowest loss: committees that are completed
+N_FIRST_MEMBERS = 3  # trained for all parameters before the worse ones are dropped
+MAX_LOSS_RATIO = 1.03  # to the lowest loss; parameters above it are dropped
 
 
 class Committee:
@@ -25,104 +24,107 @@ class Committee:
 
     Parameters
     ----------
-    new
-        Makes a member, told how long to learn and from which seed.
-    rows
-        What they learn from.
-    parts
-        The places of the rows that each member leaves out.
+    make_member
+        Called with the parameters of training; returns an unfitted classifier.
+    cases
+        Training data of the committee.
+    held_out
+        Row numbers that each member holds out.
     schedule
-        How long a member learns at most.
+        Maximal length of a member's training.
     """
 
     def __init__(
         self,
-        new: Callable[..., Any],
-        rows: Part,
-        parts: Sequence[np.ndarray],
+        make_member: Callable[..., Any],
+        cases: Cases,
+        held_out: Sequence[np.ndarray],
         schedule: Schedule,
     ) -> None:
-        self.new, self.rows, self.parts, self.schedule = new, rows, parts, schedule
+        self.make_member, self.cases = make_member, cases
+        self.held_out, self.schedule = held_out, schedule
         self.members: list[Any] = []
-        self.chances = np.zeros(rows.Y.shape)
+        self.probabilities = np.zeros(cases.Y.shape)
 
     def grow(self, n_members: int) -> None:
-        """Train members until there are so many."""
-        for place in range(len(self.members), n_members):
-            left_out = self.parts[place]
-            kept = np.delete(np.arange(len(self.rows.Y)), left_out)
-            train, held_out = (
-                Part(*(a[i] for a in self.rows)) for i in (kept, left_out)
+        """Train members until there are `n_members`."""
+        for number in range(len(self.members), n_members):
+            valid_rows = self.held_out[number]
+            train_rows = np.delete(np.arange(len(self.cases.Y)), valid_rows)
+            train, valid = (
+                Cases(*(a[rows] for a in self.cases))
+                for rows in (train_rows, valid_rows)
             )
-            member = self.new(
+            member = self.make_member(
                 n_epochs=sum(self.schedule.rungs),
                 patience=self.schedule.patience,
                 early_stopping=True,
                 stop_by=self.schedule.stop_by,
-                random_state=place,
+                random_state=number,
             )
-            self.members.append(member.fit(*train, validation=held_out))
-            self.chances[left_out] = member.predict_proba(held_out.X)
+            self.members.append(member.fit(*train, validation=valid))
+            self.probabilities[valid_rows] = member.predict_proba(valid.X)
 
     @property
     def error(self) -> float:
-        """The share of wrong labels where each member left rows out."""
-        truth, chances = self._judged
-        return metrics.hamming_error(truth, chances > 0.5)
+        """Share of wrong labels among the cases that the members held out."""
+        truth, probabilities = self._held_out_predictions
+        return metrics.hamming_error(truth, probabilities > 0.5)
 
     @property
     def loss(self) -> float:
-        """What committees are compared by, on the same rows: their `stop_by`."""
+        """Loss on the cases that the members held out, by `schedule.stop_by`."""
         if self.schedule.stop_by == "error":
             return self.error
-        return metrics.label_log_loss(*self._judged, least=LEAST)
+        return metrics.label_log_loss(*self._held_out_predictions, least=LEAST)
 
     @property
-    def _judged(self) -> tuple[np.ndarray, np.ndarray]:
-        """The labels of rows that were left out, and what the member said of them."""
-        places = np.concatenate(self.parts[: len(self.members)])
-        return self.rows.Y[places], self.chances[places]
+    def _held_out_predictions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and predicted probabilities of the cases held out so far."""
+        rows = np.concatenate(self.held_out[: len(self.members)])
+        return self.cases.Y[rows], self.probabilities[rows]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The labels that the members together think more likely than not."""
+        """The labels whose mean probability exceeds one half."""
         p = np.mean([member.predict_proba(X) for member in self.members], axis=0)
-        return (p > 0.5).astype(self.rows.Y.dtype)
+        return (p > 0.5).astype(self.cases.Y.dtype)
 
 
-class Applicant(NamedTuple):
-    """Settings, and the committee that has them."""
+class Contender(NamedTuple):
+    """Parameters, and a committee that has them."""
 
-    settings: Settings
+    params: Params
     committee: Committee
 
 
-def by_committee(
-    new: Callable[..., Any],
-    settings: Sequence[Settings],
-    parts: Parts,
+def tune_committee(
+    make_classifier: Callable[..., Any],
+    grid: Sequence[Params],
+    data: FoldData,
     schedule: Schedule,
     n_members: int,
     seed: int,
-) -> Tuned:
-    """The committee that loses least on the rows its members left out.
+) -> TunedClassifier:
+    """The committee with the lowest loss on the cases that its members hold out.
 
-    After a few members those far behind the best are given up.
+    After `N_FIRST_MEMBERS` members, parameters far behind the best are dropped.
     """
-    rows = parts.learned
-    folds = datasets.folds(len(rows.Y), n_members, seed=seed, groups=parts.groups)
-    left_out = [fold.test for fold in folds]
+    cases = data.train_and_valid
+    folds = datasets.folds(len(cases.Y), n_members, seed=seed, groups=data.groups)
+    held_out = [fold.test for fold in folds]
 
-    def applicant(each: Settings) -> Applicant:
-        def member(**training: Any) -> Any:
-            return new(**each, **training)
+    def contender(params: Params) -> Contender:
+        def make_member(**training: Any) -> Any:
+            return make_classifier(**params, **training)
 
-        return Applicant(each, Committee(member, rows, left_out, schedule))
+        return Contender(params, Committee(make_member, cases, held_out, schedule))
 
-    left = [applicant(each) for each in settings]
-    for size, limit in ((min(N_FIRST, n_members), CLOSE), (n_members, 1.0)):
+    left = [contender(params) for params in grid]
+    first = min(N_FIRST_MEMBERS, n_members)
+    for size, max_ratio in ((first, MAX_LOSS_RATIO), (n_members, 1.0)):
         for each in left:
             each.committee.grow(size)
         lowest = min(each.committee.loss for each in left)
-        left = [each for each in left if each.committee.loss <= limit * lowest]
+        left = [each for each in left if each.committee.loss <= max_ratio * lowest]
     best = left[0]
-    return Tuned(best.committee, best.settings, best.committee.error)
+    return TunedClassifier(best.committee, best.params, best.committee.error)

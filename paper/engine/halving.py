@@ -1,4 +1,4 @@
-"""Successive halving: many settings for a little while, the better half for longer."""
+"""Successive halving: train many parameters briefly and the better ones for longer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def halving(
     Parameters
     ----------
     contenders
-        Settings with whatever they have learned so far.
+        Parameters, together with their state of training.
     advance
-        Trains a contender for so many more epochs; its validation error.
+        Trains a contender for a number of further epochs; returns its validation
+        error.
     rungs
-        Epochs of each round, after which the worse ones leave.
+        Epochs of each round. The worse contenders are dropped after each.
     keep
-        Share that goes on; after the last rung only the best one does.
+        Share of the contenders to keep. The best after the last rung is returned.
 
     Examples
     --------
@@ -37,11 +38,11 @@ def halving(
     left = list(contenders)
     for rung in rungs:
         errors = [advance(contender, rung) for contender in left]
-        order = sorted(range(len(left)), key=lambda i: _rank(errors[i]))
+        order = sorted(range(len(left)), key=lambda i: _nan_last(errors[i]))
         n_left = max(1, math.ceil(keep * len(left)))
         left = [left[i] for i in order[:n_left]]
     return left[0]
 
 
-def _rank(error: float) -> float:
+def _nan_last(error: float) -> float:
     return math.inf if math.isnan(error) else error

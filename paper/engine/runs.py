@@ -1,4 +1,4 @@
-"""Runs the cells of an experiment that have no row yet, several at a time."""
+"""Run the cells of an experiment that have no row yet, several in parallel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from paper.engine.store import Cell, Outcome, Row, Store
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 def complete(
@@ -21,48 +21,49 @@ def complete(
     store: Store,
     *,
     n_jobs: int = 1,
-    say: Say = print,
+    echo: Echo = print,
 ) -> list[Row]:
-    """The rows of all cells, in order; those that were missing are run now.
+    """Run the cells that are missing in the store; returns the rows of all cells.
 
     Each row is written as soon as its run ends, so an interrupted call loses only
-    what was under way. Work goes through joblib: `joblib.parallel_config` sends it to
-    a Dask cluster.
+    unfinished runs. joblib distributes the work; use `joblib.parallel_config` to run it
+    on a Dask cluster.
     """
     missing = [cell for cell in cells if store.find(cell) is None]
     if missing:
-        say(f"{len(cells) - len(missing)} of {len(cells)} runs were there already.")
+        n_finished = len(cells) - len(missing)
+        echo(f"{n_finished} of {len(cells)} runs are finished already.")
     workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     with warnings.catch_warnings():
-        # joblib renews a worker that has grown, as one does that keeps data sets
+        # joblib restarts workers whose memory grows, which cached data sets cause
         warnings.filterwarnings("ignore", "A worker stopped while some jobs")
         done: Iterable[Any] = workers(delayed(time_run)(run, cell) for cell in missing)
-        for place, (cell, outcome, seconds) in enumerate(done, 1):
+        for number, (cell, outcome, seconds) in enumerate(done, 1):
             row = store.add(cell, outcome, seconds)
-            told = f"{describe(cell)}: {describe_metrics(row)} ({seconds:.0f} s)"
-            say(f"{place}/{len(missing)} {told}")
+            result = f"{describe(cell)}: {describe_metrics(row)} ({seconds:.0f} s)"
+            echo(f"{number}/{len(missing)} {result}")
     rows = [store.find(cell) for cell in cells]
     return [row for row in rows if row is not None]
 
 
 def time_run(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, float]:
-    """A run on one thread, as several share the machine, and its processor seconds."""
-    before = torch.get_num_threads()
+    """Run a cell on one thread; returns the cell, its outcome and its CPU seconds."""
+    n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    began = time.process_time()
+    start = time.process_time()
     try:
         outcome = run(cell)
     finally:
-        torch.set_num_threads(before)
-    return cell, outcome, time.process_time() - began
+        torch.set_num_threads(n_threads)
+    return cell, outcome, time.process_time() - start
 
 
 def describe(cell: Cell) -> str:
-    """A cell in words."""
+    """Data set, model, fold and seed of a cell as text."""
     fold = "" if cell.fold is None else f", fold {cell.fold}"
     return f"{cell.dataset}, {cell.model}{fold}, seed {cell.seed}"
 
 
 def describe_metrics(row: Row) -> str:
-    """The figures of a row in words."""
+    """The metrics of a row as text."""
     return ", ".join(f"{name} {value:.2f}" for name, value in row["metrics"].items())

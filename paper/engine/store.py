@@ -1,4 +1,4 @@
-"""An append-only store of finished runs, one JSON row each."""
+"""An append-only file of finished runs, one JSON row each."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Row = dict[str, Any]
 
 
 class Cell(NamedTuple):
-    """What is to be run: these fields together are its name.
+    """A run, identified by these fields.
 
     Parameters
     ----------
     experiment
-        The table or figure it belongs to.
+        The table or figure that the run belongs to.
     dataset, model
-        As they are named in the table.
+        Their names in the table.
     fold, seed
-        Which part of the data is tested, and where the randomness starts.
+        The fold of the data, if any, and the random seed.
     config
-        Everything else that decides the outcome, as plain data.
+        Everything else that the outcome depends on, as JSON.
     """
 
     experiment: str
@@ -45,28 +45,28 @@ class Cell(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A text that is equal for equal cells."""
+        """Identifies the cell: equal for equal cells."""
         return key(self._asdict())
 
 
-# Of every row: its cell, what was found, and how.
+# Every row has these fields.
 FIELDS = (*Cell._fields, "metrics", "details", "versions", "seconds", "finished")
 
 
 class Outcome(NamedTuple):
-    """What a run found: figures in percent on the test part, and how it got there."""
+    """Result of a run: test metrics in percent, and details of the training."""
 
     metrics: dict[str, float]
     details: dict[str, Any]
 
 
 class Store:
-    """Rows in a file; a row cut off by a crash is left out and written anew.
+    """Rows in a file; a row that a crash left incomplete is ignored and overwritten.
 
     Parameters
     ----------
     path
-        A .jsonl file; it need not exist yet.
+        A .jsonl file, created when the first row is added.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Store:
         return self._rows.get(cell.key)
 
     def add(self, cell: Cell, outcome: Outcome, seconds: float) -> Row:
-        """Write down a finished run; it is on the disk when this returns."""
+        """Append a finished run; the row is on disk when this returns."""
         row = {
             **cell._asdict(),
             "metrics": outcome.metrics,
@@ -102,7 +102,7 @@ class Store:
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
-            _mend(file)
+            _drop_partial_row(file)
             file.write(json.dumps(row).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -112,10 +112,10 @@ class Store:
 
 
 def versions() -> dict[str, str]:
-    """What the figures depend on beside the configuration."""
+    """Versions of the code and of the packages that the results depend on."""
     return {
         "crbm": crbm.__version__,
-        "source": source(),
+        "source": source_digest(),
         "torch": torch.__version__,
         "numpy": numpy.__version__,
         "scikit-learn": sklearn.__version__,
@@ -125,8 +125,8 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def source() -> str:
-    """A name for the state of this package's code: equal files, equal name."""
+def source_digest() -> str:
+    """A digest of the library's source files."""
     folder = Path(crbm.__file__).parent
     digest = sha256()
     for path in sorted(folder.rglob("*.py")):
@@ -136,33 +136,33 @@ def source() -> str:
 
 
 def key(row: Mapping[str, Any]) -> str:
-    """A text that is equal for rows of equal cells."""
+    """Identifies the cell of a row: equal for rows of equal cells."""
     return json.dumps([row[field] for field in Cell._fields], sort_keys=True)
 
 
 def _read(path: Path) -> Iterator[Row]:
-    """All rows, without what a crash cut off behind the last newline."""
+    """All complete rows."""
     *lines, last = path.read_bytes().split(b"\n") if path.exists() else [b""]
-    if _is_json(last):  # only its newline is missing
+    if _is_json(last):  # complete; only its newline is missing
         lines.append(last)
     for number, line in enumerate(lines, 1):
         row = json.loads(line) if _is_json(line) else None
         if not isinstance(row, dict) or not row.keys() >= set(FIELDS):
             raise ValueError(
                 f"{path}, line {number}: not the JSON row of a run, whose fields are "
-                f"{', '.join(FIELDS)}. Remove that line to go on."
+                f"{', '.join(FIELDS)}. Remove that line and try again."
             )
         yield row
 
 
-def _mend(file: BinaryIO) -> None:
-    """Cut off what a crash left of a row, so that the next one has its own line."""
+def _drop_partial_row(file: BinaryIO) -> None:
+    """Remove an incomplete last row, so that the next one starts on a new line."""
     file.seek(0)
     content = file.read()
     start = content.rfind(b"\n") + 1
     if start == len(content):
         return
-    if _is_json(content[start:]):  # only its newline is missing
+    if _is_json(content[start:]):  # complete; only its newline is missing
         file.write(b"\n")
     else:
         file.truncate(start)

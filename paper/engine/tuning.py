@@ -1,4 +1,4 @@
-"""Choosing a classifier's settings on validation rows."""
+"""Choose the parameters of a classifier by its error on the validation cases."""
 
 from __future__ import annotations
 
@@ -15,56 +15,56 @@ from crbm import metrics
 from crbm.training.early_stopping import LEAST
 from paper.engine.halving import halving
 
-Settings = dict[str, Any]
+Params = dict[str, Any]
 Values = Mapping[str, Sequence[Any]]
 Grid = Values | Sequence[Values]
 
 
-class Part(NamedTuple):
-    """Rows of a data set."""
+class Cases(NamedTuple):
+    """Inputs and outputs of some cases."""
 
     X: Any
     Y: np.ndarray
 
 
-class Parts(NamedTuple):
-    """A fold with its inputs scaled as the training rows say.
+class FoldData(NamedTuple):
+    """The cases of one fold, with inputs scaled by the training cases.
 
     Parameters
     ----------
     train, valid, test
-        Its rows.
+        The three parts.
     groups
-        Which rows of `learned` belong together, if any do.
+        The group of each case of `train_and_valid`, if the data set has groups.
     """
 
-    train: Part
-    valid: Part
-    test: Part
+    train: Cases
+    valid: Cases
+    test: Cases
     groups: np.ndarray | None = None
 
     @property
-    def learned(self) -> Part:
-        """All rows that may be learned from: those of training, then of validation."""
+    def train_and_valid(self) -> Cases:
+        """The training cases followed by the validation cases."""
         pairs = zip(self.train, self.valid, strict=True)
-        return Part(*(np.concatenate(pair) for pair in pairs))
+        return Cases(*(np.concatenate(pair) for pair in pairs))
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long settings are tried.
+    """How long contenders are trained.
 
     Parameters
     ----------
     rungs
-        Epochs of each round of successive halving among settings of one learning rate;
-        the last is a whole training.
+        Epochs of each round of successive halving among contenders with the same
+        learning rate; the last round is a complete training.
     keep
-        Share of the settings that goes on after a rung.
+        Share of the contenders kept after each round.
     patience
-        Epochs of a round without a lower loss on validation before it ends.
+        Epochs without a lower validation loss before a round ends.
     stop_by
-        What that loss is, which settings are compared by too: as in the classifiers.
+        The validation loss, which also compares contenders: "error" or "log_loss".
     """
 
     rungs: tuple[int, ...] = (5, 20, 100)
@@ -73,28 +73,28 @@ class Schedule:
     stop_by: str = "error"
 
 
-class Tuned(NamedTuple):
-    """A fitted classifier, its settings and its wrong labels on the validation rows."""
+class TunedClassifier(NamedTuple):
+    """A fitted classifier, its parameters and its validation error."""
 
     classifier: Any
-    settings: Settings
+    params: Params
     error: float
 
 
 @dataclass
 class Contender:
-    """Settings, the classifier as far as it is trained, and its best state so far."""
+    """Parameters, the classifier being trained, and its best state so far."""
 
-    settings: Settings
+    params: Params
     classifier: Any
     seed: int
     best: Any = None
     loss: float = math.inf
     n_rounds: int = field(default=0)
 
-    def advance(self, parts: Parts, n_epochs: int, schedule: Schedule) -> float:
-        """Train for more epochs; the lowest loss on validation so far."""
-        # another seed each time, or every round would shuffle the rows alike
+    def advance(self, data: FoldData, n_epochs: int, schedule: Schedule) -> float:
+        """Train for more epochs; returns the lowest validation loss so far."""
+        # A new seed for each round; otherwise all rounds would shuffle alike.
         self.classifier.set_params(
             n_epochs=n_epochs,
             patience=schedule.patience,
@@ -104,96 +104,101 @@ class Contender:
             random_state=self.seed + 1000 * self.n_rounds,
         )
         self.n_rounds += 1
-        self.classifier.fit(*parts.train, validation=parts.valid)
-        loss = loss_on(parts.valid, self.classifier, schedule.stop_by)
+        self.classifier.fit(*data.train, validation=data.valid)
+        loss = loss_on(data.valid, self.classifier, schedule.stop_by)
         if loss < self.loss:
             self.loss, self.best = loss, copy.deepcopy(self.classifier)
         return self.loss
 
 
-def grid(values: Grid) -> list[Settings]:
-    """All combinations, the first of each value first; of several grids in turn.
+def expand(grid: Grid) -> list[Params]:
+    """All combinations of the values of a grid, or of several grids in turn.
 
     Examples
     --------
-    >>> grid({"a": (1, 2), "b": (3,)})
+    >>> expand({"a": (1, 2), "b": (3,)})
     [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
-    >>> grid([{"a": (1, 2)}, {"b": (3,)}])
+    >>> expand([{"a": (1, 2)}, {"b": (3,)}])
     [{'a': 1}, {'a': 2}, {'b': 3}]
     """
-    grids = [values] if isinstance(values, Mapping) else values
+    grids = [grid] if isinstance(grid, Mapping) else grid
     return [
-        dict(zip(each, chosen, strict=True))
-        for each in grids
-        for chosen in product(*each.values())
+        dict(zip(values, combination, strict=True))
+        for values in grids
+        for combination in product(*values.values())
     ]
 
 
-def by_halving(
-    new: Callable[..., Any],
-    settings: Sequence[Settings],
-    parts: Parts,
+def tune_by_halving(
+    make_classifier: Callable[..., Any],
+    grid: Sequence[Params],
+    data: FoldData,
     schedule: Schedule,
     seed: int,
-) -> Tuned:
-    """The best settings by successive halving, trained until the loss rises.
+) -> TunedClassifier:
+    """Choose the parameters by successive halving, with early stopping.
 
-    Settings compete with those of the same learning rate, as a larger one is ahead
-    after the first epochs whatever it ends with; the winners are then compared.
+    Only parameters with the same learning rate compete, because large rates are ahead
+    in the first epochs even if they end worse. The winners are then compared.
     """
 
     def advance(contender: Contender, n_epochs: int) -> float:
-        return contender.advance(parts, n_epochs, schedule)
+        return contender.advance(data, n_epochs, schedule)
 
     winners = []
-    for rate in dict.fromkeys(each["learning_rate"] for each in settings):
+    for rate in dict.fromkeys(params["learning_rate"] for params in grid):
         contenders = [
-            Contender(each, new(**each), seed)
-            for each in settings
-            if each["learning_rate"] == rate
+            Contender(params, make_classifier(**params), seed)
+            for params in grid
+            if params["learning_rate"] == rate
         ]
         winners.append(halving(contenders, advance, schedule.rungs, keep=schedule.keep))
     best = min(winners, key=lambda winner: winner.loss)
-    return Tuned(best.best, best.settings, error_on(parts.valid, best.best))
+    return TunedClassifier(best.best, best.params, error_on(data.valid, best.best))
 
 
-def by_trying(
-    new: Callable[..., Any], settings: Sequence[Settings], parts: Parts
-) -> Tuned:
-    """The best settings of a classifier that is trained in one go."""
-    tried = []
-    for each in settings:
-        classifier = new(**each).fit(*parts.train)
-        tried.append(Tuned(classifier, each, error_on(parts.valid, classifier)))
-    return min(tried, key=lambda found: found.error)
+def tune_by_grid(
+    make_classifier: Callable[..., Any], grid: Sequence[Params], data: FoldData
+) -> TunedClassifier:
+    """Fit a classifier with each combination of parameters; returns the best."""
+    results = []
+    for params in grid:
+        classifier = make_classifier(**params).fit(*data.train)
+        error = error_on(data.valid, classifier)
+        results.append(TunedClassifier(classifier, params, error))
+    return min(results, key=lambda result: result.error)
 
 
-def refit(found: Tuned, new: Callable[..., Any], parts: Parts) -> Tuned:
-    """The same settings, fitted to the validation rows too."""
-    return found._replace(classifier=new(**found.settings).fit(*parts.learned))
+def refit(
+    tuned: TunedClassifier, make_classifier: Callable[..., Any], data: FoldData
+) -> TunedClassifier:
+    """Fit a classifier with the same parameters to training and validation cases."""
+    classifier = make_classifier(**tuned.params).fit(*data.train_and_valid)
+    return tuned._replace(classifier=classifier)
 
 
 def choose_readout(
-    found: Tuned, options: Sequence[Settings], parts: Parts, stop_by: str
-) -> Tuned:
-    """The same classifier with the settings of prediction that lose least."""
-    tried = [
-        (copy.deepcopy(found.classifier).set_params(**each), each) for each in options
+    tuned: TunedClassifier, grid: Sequence[Params], data: FoldData, stop_by: str
+) -> TunedClassifier:
+    """Choose the parameters of prediction for a fitted classifier."""
+    variants = [
+        (copy.deepcopy(tuned.classifier).set_params(**params), params)
+        for params in grid
     ]
-    losses = [loss_on(parts.valid, classifier, stop_by) for classifier, _ in tried]
-    classifier, chosen = tried[int(np.argmin(losses))]
-    error = error_on(parts.valid, classifier)
-    return Tuned(classifier, {**found.settings, **chosen}, error)
+    losses = [loss_on(data.valid, classifier, stop_by) for classifier, _ in variants]
+    classifier, params = variants[int(np.argmin(losses))]
+    error = error_on(data.valid, classifier)
+    return TunedClassifier(classifier, {**tuned.params, **params}, error)
 
 
-def error_on(part: Part, classifier: Any) -> float:
-    """The share of wrong labels."""
-    return metrics.hamming_error(part.Y, classifier.predict(part.X))
+def error_on(cases: Cases, classifier: Any) -> float:
+    """Share of wrong labels."""
+    return metrics.hamming_error(cases.Y, classifier.predict(cases.X))
 
 
-def loss_on(part: Part, classifier: Any, stop_by: str) -> float:
-    """What classifiers are stopped and compared by: their `stop_by`."""
+def loss_on(cases: Cases, classifier: Any, stop_by: str) -> float:
+    """Validation loss by which training stops and classifiers are compared."""
     if stop_by == "error":
-        return error_on(part, classifier)
-    p = classifier.predict_proba(part.X)
-    return metrics.label_log_loss(part.Y, p, least=LEAST)
+        return error_on(cases, classifier)
+    p = classifier.predict_proba(cases.X)
+    return metrics.label_log_loss(cases.Y, p, least=LEAST)

@@ -1,1 +1,1 @@
-"""From rows of finished runs to tables, curves and pages."""
+"""Turn the rows of finished runs into tables, plots and pages."""

@@ -1,4 +1,4 @@
-"""Curves of Table 2, drawn from its rows alone."""
+"""Plot curves from the rows of Table 2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paper.tables import table2
 
 
 def draw(rows: Sequence[Row], folder: Path, tag: str = "") -> list[Path]:
-    """Write the curves of the chosen runs as PNG and SVG; the files."""
+    """Save the curves of the runs at the best rates as PNG and SVG; returns paths."""
     rows = table2.best_rate_rows(rows)
     figures = {}
     if any("validation" in row["details"] for row in rows):
@@ -23,7 +23,7 @@ def draw(rows: Sequence[Row], folder: Path, tag: str = "") -> list[Path]:
 
 
 def error_by_epoch(rows: Sequence[Row]) -> Any:
-    """Validation error after each epoch, for each kind of noise."""
+    """Plot the validation error after each epoch, for each kind of noise."""
 
     def curve(ax: Any, row: Row) -> None:
         errors = row["details"].get("validation", [])
@@ -34,9 +34,9 @@ def error_by_epoch(rows: Sequence[Row]) -> Any:
 
 
 def error_by_threshold(rows: Sequence[Row]) -> Any:
-    """Errors among all pixels against those among changed ones, for each kind of noise.
+    """Plot the error of all pixels against that of changed ones, per kind of noise.
 
-    Along a curve pixels are changed the sooner the further left; the dot is a half.
+    The threshold of a prediction varies along a curve; dots mark a threshold of 0.5.
     """
 
     def curve(ax: Any, row: Row) -> None:
@@ -44,8 +44,8 @@ def error_by_threshold(rows: Sequence[Row]) -> Any:
         if errors is None:
             return
         [line] = ax.plot(errors["changed"], errors["all"], label=row["model"])
-        figures = row["metrics"]
-        ax.plot(figures["changed"], figures["all"], "o", color=line.get_color())
+        metrics = row["metrics"]
+        ax.plot(metrics["changed"], metrics["all"], "o", color=line.get_color())
 
     return _by_kind(
         rows,
@@ -58,7 +58,7 @@ def error_by_threshold(rows: Sequence[Row]) -> Any:
 def _by_kind(
     rows: Sequence[Row], curve: Callable[[Any, Row], None], **labels: str
 ) -> Any:
-    """A plot for each kind of noise, with a curve for each model's first seed."""
+    """One plot per kind of noise, with one curve per model, of the first seed."""
     kinds = sorted({row["dataset"] for row in rows})
     figure = plotting.new_figure(5.5 * len(kinds), 4.6)
     axes = figure.subplots(1, len(kinds), squeeze=False)[0]

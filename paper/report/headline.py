@@ -1,4 +1,4 @@
-"""The paper's claims in one small table: published, measured, ours, and the usual."""
+"""The small table of the README: the paper, its protocol here, ours, best baseline."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ HEADINGS = (
 
 
 class Claim(NamedTuple):
-    """A model of the paper on one data set, and what it is compared with.
+    """A line of the table: a model of the paper on one data set, and its rivals.
 
     Parameters
     ----------
     what
-        In words.
+        The first column.
     dataset, metrics
-        What is measured, and on which data.
+        The data set and the metrics.
     model
-        The paper's.
+        Name of the paper's model.
     ours, baselines
-        Names of our models, and of those that one would otherwise pick.
+        Names of our models, and of models of other libraries.
     """
 
     what: str
@@ -40,7 +40,7 @@ class Claim(NamedTuple):
     baselines: Collection[str]
 
 
-_LABEL_MODELS = ("HashCRBM", table1.OURS, table1.PEERS)
+_LABEL_MODELS = ("HashCRBM", table1.OURS, table1.BASELINES)
 _LABELS = (("hamming",), *_LABEL_MODELS)
 _SETS = ((table1.WRONG_SETS,), *_LABEL_MODELS)
 _NETWORKS = [name for name in table2.MODELS if name.startswith("MLP")]
@@ -71,7 +71,7 @@ TABLES: dict[str, tuple[PublishedScores, list[Claim]]] = {
 
 
 def render(folder: Path) -> str:
-    """The table in Markdown, from the rows of a folder; a dash where there are none."""
+    """The table in Markdown, from the rows in `folder`; a dash for missing rows."""
     lines = [_line(HEADINGS), _line(["---"] * len(HEADINGS))]
     for name, (printed, claims) in TABLES.items():
         rows = list(Store(folder / f"{name}.jsonl"))
@@ -84,20 +84,20 @@ def render(folder: Path) -> str:
 
 
 def _cells(claim: Claim, rows: Sequence[Row], printed: PublishedScores) -> list[str]:
-    here = [row for row in rows if row["dataset"] == claim.dataset]
+    rows = [row for row in rows if row["dataset"] == claim.dataset]
     columns = [Column(claim.dataset, metric) for metric in claim.metrics]
     paper = [printed[claim.model][c] for c in columns if c in printed[claim.model]]
-    shown = [claim.model, _best(here, claim.ours), _best(here, claim.baselines)]
+    models = [claim.model, _best(rows, claim.ours), _best(rows, claim.baselines)]
     return [
         claim.what,
         _format_errors(paper, claim),
-        *(_errors_with_name(here, model, claim) for model in shown),
-        _run_counts(here, shown),
+        *(_errors_with_name(rows, model, claim) for model in models),
+        _run_counts(rows, models),
     ]
 
 
 def _best(rows: Sequence[Row], models: Collection[str]) -> str | None:
-    """The model with the lowest mean error on the validation part, if any was run."""
+    """The model with the lowest mean validation error; None without rows."""
     errors = {
         model: fmean(_validation(row) for row in rows if row["model"] == model)
         for model in models
@@ -107,7 +107,7 @@ def _best(rows: Sequence[Row], models: Collection[str]) -> str | None:
 
 
 def _errors_with_name(rows: Sequence[Row], model: str | None, claim: Claim) -> str:
-    """The figures of a model, with its name where the column does not tell it."""
+    """The errors of a model; with its name if it is not the paper's model."""
     if model is None:
         return "-"
     errors = _format_errors(_means(rows, model, claim), claim)
@@ -117,21 +117,21 @@ def _errors_with_name(rows: Sequence[Row], model: str | None, claim: Claim) -> s
 
 
 def _run_counts(rows: Sequence[Row], models: Collection[str | None]) -> str:
-    """How many runs each of these has: one number, or the least and the most."""
+    """The number of runs per model: one number, or the smallest and the largest."""
     counts = {sum(row["model"] == model for row in rows) for model in models if model}
     least, most = min(counts), max(counts)
     return str(most) if least == most else f"{least} to {most}"
 
 
 def _validation(row: Row) -> float:
-    """The lowest error of a run on the validation part."""
-    found = row["metrics"].get("validation")
-    return min(row["details"]["validation"]) if found is None else found
+    """The lowest validation error of a run."""
+    error = row["metrics"].get("validation")
+    return min(row["details"]["validation"]) if error is None else error
 
 
 def _means(rows: Sequence[Row], model: str, claim: Claim) -> list[float]:
-    own = [row["metrics"] for row in rows if row["model"] == model]
-    return [fmean(each[metric] for each in own) for metric in claim.metrics if own]
+    runs = [row["metrics"] for row in rows if row["model"] == model]
+    return [fmean(run[metric] for run in runs) for metric in claim.metrics if runs]
 
 
 def _format_errors(means: Sequence[float], claim: Claim) -> str:

@@ -1,4 +1,4 @@
-"""The report: measured figures beside published ones, rendered from the store."""
+"""The report: measured and published scores, rendered from the stored rows."""
 
 from __future__ import annotations
 
@@ -19,39 +19,41 @@ from paper.tables.published import Column
 from paper.tables.trials import Trial
 
 PICTURES = {
-    "figure2": "Occluded digits restored by each model. White: pixels of the input. "
-    "Red: pixels that only the prediction has. Blue: pixels that it took away.",
-    "filters": "What the strongest hidden units of each model ask for and forbid.",
+    "figure2": "Occluded digits restored by each model. White: pixels of the input "
+    "and the prediction. Red: of the prediction only. Blue: of the input only.",
+    "filters": "Weights of the hidden units with the largest norms. Red pixels are "
+    "turned on by the unit, blue ones off.",
     "error_by_epoch": "Validation error after each epoch of training.",
-    "error_by_threshold": "Test errors where a pixel is changed as soon as that is "
-    "held for likelier than a threshold; dots: a half. Low and left is good.",
+    "error_by_threshold": "Test errors as the threshold on the probability of a "
+    "wrong pixel varies; dots mark 0.5. Lower left is better.",
     "error_by_steps": "Test error against the mean-field steps of a prediction.",
 }
 
 
-COMPARED = (
-    "Bold: lowest of all models; †: of the paper's. Both also mark what a two-sided "
-    "paired t-test at 95 % {over}does not tell from that lowest. Its p is given: for "
-    "the paper's models against their lowest, for others against the lowest of all."
+COMPARISON = (
+    "Bold: the lowest of all models and those that a two-sided paired t-test at 95 % "
+    "{over}does not find different from it. †: the same among the paper's models. "
+    "p compares with the lowest: of the paper's models for these, of all models for "
+    "the others."
 )
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is shown.
+    """A table of the report.
 
     Parameters
     ----------
     title, note
-        What it is, and how it was measured.
+        Title, and a text on what was measured.
     columns
-        Headings of the figures.
+        Headings of the scores.
     rows
-        Models and their figures; None where there is none.
+        Models and their scores; None for a missing one.
     choices
-        Which settings were chosen for which model and data set, and how often.
+        The parameters chosen for each model and data set, and how often.
     cost
-        Runs and hours that it took; empty where a table before told them.
+        Number of runs and hours; empty if a previous table has them.
     """
 
     title: str
@@ -63,30 +65,30 @@ class Table:
 
     @property
     def above(self) -> list[str]:
-        """Which figures are above those of the paper, and by how much."""
+        """The scores above those of the paper, and by how much."""
         return [
             f"{model} on {column} by {score.gap}"
-            for model, shown in self.rows
-            for column, score in zip(self.columns, shown, strict=True)
+            for model, row in self.rows
+            for column, score in zip(self.columns, row, strict=True)
             if score and score.gap > 0
         ]
 
 
 def write(folder: Path) -> list[Path]:
-    """Render report.html and report.md from the rows and pictures of a folder."""
+    """Render report.html and report.md from the rows and pictures in `folder`."""
     stores = sorted(folder.glob("table[12]*.jsonl"))
     stores = [path for path in stores if "rates" not in path.name]
-    shown = [table for path in stores for table in tables(list(Store(path)))]
-    if not shown:
+    contents = [table for path in stores for table in tables(list(Store(path)))]
+    if not contents:
         raise ValueError(
-            f"`{folder}` holds no rows to report. Run `crbm reproduce table1` first."
+            f"`{folder}` has no rows to report. Run `crbm reproduce table1` first."
         )
     pictures = [
         (path, caption)
         for name, caption in PICTURES.items()
         for path in sorted(folder.glob(f"{name}*.png"))
     ]
-    written = []
+    paths = []
     for ending in ("html", "md"):
         source = files("paper.report").joinpath(f"report.{ending}.jinja")
         environment = jinja2.Environment(
@@ -94,82 +96,84 @@ def write(folder: Path) -> list[Path]:
         )
         environment.filters["inline"] = _inline
         template = environment.from_string(source.read_text(encoding="utf-8"))
-        written.append(folder / f"report.{ending}")
-        text = template.render(tables=shown, pictures=pictures)
-        written[-1].write_text(text, encoding="utf-8")
-    return written
+        paths.append(folder / f"report.{ending}")
+        text = template.render(tables=contents, pictures=pictures)
+        paths[-1].write_text(text, encoding="utf-8")
+    return paths
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """The tables that these rows belong to; runs as they once were have none."""
-    found: list[Table] = []
+    """The tables of these rows, without outdated rows."""
+    result: list[Table] = []
     every = [row for row in rows if row["experiment"] == table1.EXPERIMENT]
-    if first := _ordered(table1.current_rows(every), table1.MODELS):
-        past = _outdated(every, first, trials.LABELS)
-        found += _table1(first, past), _whole_sets(first)
-    found += _trial_tables("Table 1", trials.LABELS, first, every, _labels(every))
+    if first := _in_order(table1.current_rows(every), table1.MODELS):
+        outdated = _outdated_note(every, first, trials.TABLE1)
+        result += _table1(first, outdated), _label_sets(first)
+    layout = _table1_layout(every)
+    result += _trial_tables("Table 1", trials.TABLE1, first, every, layout)
     every = [row for row in rows if row["experiment"] == table2.EXPERIMENT]
-    if second := _ordered(table2.current_rows(every), table2.MODELS):
-        found.append(_table2(second, _outdated(every, second, trials.DIGITS)))
-    kept = table2.best_rate_rows(second)
-    return [*found, *_trial_tables("Table 2", trials.DIGITS, kept, every, PIXELS)]
+    if second := _in_order(table2.current_rows(every), table2.MODELS):
+        result.append(_table2(second, _outdated_note(every, second, trials.TABLE2)))
+    best = table2.best_rate_rows(second)
+    layout = TABLE2_LAYOUT
+    return [*result, *_trial_tables("Table 2", trials.TABLE2, best, every, layout)]
 
 
-def _outdated(
-    every: Sequence[Row], declared: Sequence[Row], tried: Sequence[Trial]
+def _outdated_note(
+    every: Sequence[Row], current: Sequence[Row], tried: Sequence[Trial]
 ) -> str:
-    """A sentence on the rows that do not count any more, if there are any."""
-    known = {key(row) for row in declared}
+    """A sentence on the number of outdated rows, if there are any."""
+    known = {key(row) for row in current}
     known |= {cell.key for trial in tried for cell in trial.cells}
-    n_past = sum(key(row) not in known for row in every)
-    return f" {n_past} rows of settings of the past are left out." if n_past else ""
+    n_outdated = sum(key(row) not in known for row in every)
+    return f" {n_outdated} outdated rows are left out." if n_outdated else ""
 
 
-def _table1(rows: Sequence[Row], past: str) -> Table:
-    names, shown = _by_fold(rows, "hamming")
+def _table1(rows: Sequence[Row], outdated: str) -> Table:
+    names, models = _by_fold(rows, "hamming")
     missing = [name for name in table1.DATASETS if name not in names]
     note = (
-        "Wrong labels on the test rows in percent, mean and standard deviation over "
-        "folds, whose number stands in brackets; settings chosen on the validation "
-        "rows of each fold, which a refitted model and a committee learn from too. "
-        + COMPARED.format(over="")
+        "Wrong labels of the test cases in percent: mean and standard deviation over "
+        "folds, with the number of folds in brackets. Parameters are chosen on the "
+        "validation cases of each fold; a refitted model and a committee are also "
+        "trained on them. " + COMPARISON.format(over="")
     )
     if missing:
         note += f" There are no runs of {', '.join(missing)}."
     return Table(
         _title("Table 1: multi-label classification", rows),
-        note + past,
+        note + outdated,
         names,
-        shown,
+        models,
         list(_choices(rows)),
         _cost(rows),
     )
 
 
-def _whole_sets(rows: Sequence[Row]) -> Table:
-    names, shown = _by_fold(table1.with_wrong_sets(rows), table1.WRONG_SETS)
+def _label_sets(rows: Sequence[Row]) -> Table:
+    names, models = _by_fold(table1.with_wrong_sets(rows), table1.WRONG_SETS)
     return Table(
-        _title("Whole label sets, by the runs of Table 1", rows),
-        "Test rows of which not all labels are right, in percent; otherwise as above. "
-        "The paper has no such table, and settings were chosen by single labels.",
+        _title("Whole label sets in the runs of Table 1", rows),
+        "Test cases with at least one wrong label, in percent; otherwise as above. "
+        "The paper has no such table. Parameters are chosen by single labels.",
         names,
-        shown,
+        models,
     )
 
 
 def _by_fold(rows: Sequence[Row], metric: str) -> tuple[list[str], list[ModelScores]]:
-    """The data sets of Table 1, and the figures of each model on them."""
-    layout = _labels(rows, metric)
+    """The data sets of Table 1, and the scores of each model."""
+    layout = _table1_layout(rows, metric)
     return _headings(layout), scores.model_scores(rows, layout, published.TABLE1)
 
 
-def _labels(rows: Sequence[Row], metric: str = "hamming") -> Layout:
-    present = {row["dataset"] for row in rows}
-    columns = [Column(name, metric) for name in table1.DATASETS if name in present]
+def _table1_layout(rows: Sequence[Row], metric: str = "hamming") -> Layout:
+    names = {row["dataset"] for row in rows}
+    columns = [Column(name, metric) for name in table1.DATASETS if name in names]
     return Layout(columns, summary.by_fold, "{:.2f}")
 
 
-PIXELS = Layout(
+TABLE2_LAYOUT = Layout(
     [Column(kind, metric) for kind in table2.KINDS for metric in ("all", "changed")],
     summary.by_block,
     "{:.3f}",
@@ -177,22 +181,22 @@ PIXELS = Layout(
 
 
 def _headings(layout: Layout) -> list[str]:
-    """Names of the columns: the data set, and what is measured where that differs."""
+    """Headings of the columns: the data sets, with the metrics if they differ."""
     several = len({column.metric for column in layout.columns}) > 1
     return [", ".join(each) if several else each.dataset for each in layout.columns]
 
 
-def _table2(rows: Sequence[Row], past: str) -> Table:
+def _table2(rows: Sequence[Row], outdated: str) -> Table:
     rows = table2.best_rate_rows(rows)
     return Table(
         _title("Table 2: restoring noisy digits", rows),
-        "Wrong pixels on the test digits in percent, among all and among those that "
-        "the noise changed; mean and standard deviation over seeds, whose number "
-        "stands in brackets. "
-        + COMPARED.format(over="over ten parts of the test digits ")
-        + past,
-        _headings(PIXELS),
-        scores.model_scores(rows, PIXELS, published.TABLE2),
+        "Wrong pixels of the test digits in percent, among all and among those that "
+        "the noise changed: mean and standard deviation over seeds, with the number "
+        "of seeds in brackets. "
+        + COMPARISON.format(over="over ten parts of the test digits ")
+        + outdated,
+        _headings(TABLE2_LAYOUT),
+        scores.model_scores(rows, TABLE2_LAYOUT, published.TABLE2),
         list(_choices(rows)),
         _cost(rows),
     )
@@ -200,32 +204,32 @@ def _table2(rows: Sequence[Row], past: str) -> Table:
 
 def _trial_tables(
     name: str,
-    tried: Iterable[Trial],
-    kept: Sequence[Row],
+    variants: Iterable[Trial],
+    base_rows: Sequence[Row],
     every: Sequence[Row],
     layout: Layout,
 ) -> list[Table]:
     """The trials of a table that have rows, below the models that they change."""
     by_key = {key(row): row for row in every}
-    found = [(trial, rows) for trial in tried if (rows := trial.rows(by_key))]
-    if not found:
+    finished = [(trial, rows) for trial in variants if (rows := trial.rows(by_key))]
+    if not finished:
         return []
-    shown: list[ModelScores] = []
-    for base in dict.fromkeys(trial.base for trial, _ in found):
-        own = [row for row in kept if row["model"] == base]
-        shown.append((base, scores.variant_scores(own, own, layout)))
-        for trial, rows in found:
+    models: list[ModelScores] = []
+    for base in dict.fromkeys(trial.base for trial, _ in finished):
+        own = [row for row in base_rows if row["model"] == base]
+        models.append((base, scores.variant_scores(own, own, layout)))
+        for trial, rows in finished:
             if trial.base == base:
-                shown.append(
+                models.append(
                     (f"↳ {trial.change}", scores.variant_scores(rows, own, layout))
                 )
     note = (
-        f"Models of {name} with something changed, each below the one that it changes; "
-        "otherwise as there. p compares the two."
+        f"Models of {name} with one thing changed, each below the original model; "
+        "otherwise as above. p compares the two."
     )
-    title = f"{name}: what else was tried"
-    cost = _cost([row for _, rows in found for row in rows])
-    return [Table(title, note, _headings(layout), shown, cost=cost)]
+    title = f"{name}: other variants"
+    cost = _cost([row for _, rows in finished for row in rows])
+    return [Table(title, note, _headings(layout), models, cost=cost)]
 
 
 def _title(title: str, rows: Sequence[Row]) -> str:
@@ -234,31 +238,31 @@ def _title(title: str, rows: Sequence[Row]) -> str:
     return title
 
 
-def _ordered(rows: Iterable[Row], models: Iterable[str]) -> list[Row]:
-    """The rows in the order of their table, whichever was run first."""
-    places = {model: place for place, model in enumerate(models)}
-    return sorted(rows, key=lambda row: places.get(row["model"], -1))
+def _in_order(rows: Iterable[Row], models: Iterable[str]) -> list[Row]:
+    """The rows in the order of the models in their table."""
+    positions = {model: i for i, model in enumerate(models)}
+    return sorted(rows, key=lambda row: positions.get(row["model"], -1))
 
 
 def _choices(rows: Iterable[Row]) -> Iterable[tuple[str, str, str]]:
-    """How often each setting was chosen, the commonest first."""
+    """How often parameters were chosen, the most frequent first."""
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for row in rows:
-        chosen = row["details"].get("chosen")
-        if chosen is None and "learning_rate" in row["config"]:
-            chosen = {"learning_rate": row["config"]["learning_rate"]}
-        if chosen:
-            place = counts.setdefault((row["model"], row["dataset"]), {})
-            words = _format_parameters(chosen)
-            place[words] = place.get(words, 0) + 1
-    for (model, dataset), place in counts.items():
-        order = sorted(place.items(), key=lambda item: -item[1])
-        yield model, dataset, "; ".join(f"{words} ({n} x)" for words, n in order[:3])
+        params = row["details"].get("chosen")
+        if params is None and "learning_rate" in row["config"]:
+            params = {"learning_rate": row["config"]["learning_rate"]}
+        if params:
+            own_counts = counts.setdefault((row["model"], row["dataset"]), {})
+            text = _format_params(params)
+            own_counts[text] = own_counts.get(text, 0) + 1
+    for (model, dataset), own_counts in counts.items():
+        order = sorted(own_counts.items(), key=lambda item: -item[1])
+        yield model, dataset, "; ".join(f"{text} ({n} x)" for text, n in order[:3])
 
 
-def _format_parameters(settings: dict[str, Any]) -> str:
+def _format_params(params: dict[str, Any]) -> str:
     flat: dict[str, Any] = {}
-    for name, value in settings.items():
+    for name, value in params.items():
         flat |= value if isinstance(value, dict) else {name: value}
     return ", ".join(f"{name} {_format_value(value)}" for name, value in flat.items())
 
@@ -269,14 +273,14 @@ def _format_value(value: Any) -> str:
 
 def _cost(rows: Sequence[Row]) -> str:
     hours = sum(row["seconds"] for row in rows) / 3600
-    told: dict[str, set[str]] = {}
+    versions: dict[str, set[str]] = {}
     for row in rows:
         for name, version in row["versions"].items():
-            told.setdefault(name, set()).add(version)
-    words = [f"{name} {' and '.join(sorted(v))}" for name, v in told.items()]
-    return f"{len(rows)} runs, {hours:.1f} hours on one thread; {', '.join(words)}."
+            versions.setdefault(name, set()).add(version)
+    texts = [f"{name} {' and '.join(sorted(v))}" for name, v in versions.items()]
+    return f"{len(rows)} runs, {hours:.1f} hours on one thread; {', '.join(texts)}."
 
 
 def _inline(path: Path) -> str:
-    """A picture as part of the page."""
+    """A picture as a data URL, for a page without other files."""
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

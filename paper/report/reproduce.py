@@ -1,4 +1,4 @@
-"""What `crbm reproduce` does: run what is missing, then render what there is."""
+"""`crbm reproduce`: run what is missing, then render the report."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ def run(
     quick: bool,
     n_jobs: int,
     dask: str | None,
-    say: Callable[[str], None],
+    echo: Callable[[str], None],
 ) -> list[Path]:
-    """Complete one of the paper's tables or figures; the files of the report.
+    """Reproduce a table or figure of the paper; returns the paths of the report.
 
     Parameters
     ----------
     target
         "table1", "table2", "figure2", "trials", or "report" to render only.
     folder
-        Where the rows are; those of finished runs are not run again.
+        Folder of the results. Finished runs are not repeated.
     quick
-        A small version, kept apart from the real one.
+        Run a small version, stored in separate files.
     n_jobs
-        Runs at a time.
+        Number of parallel runs.
     dask
-        Address of a Dask scheduler to send the runs to.
-    say
-        Told of each finished run.
+        Address of a Dask scheduler that runs them.
+    echo
+        Prints a line of progress.
     """
     if target == "trials" and quick:
         raise ValueError("There is no quick version of the trials; omit `--quick`.")
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
-    run_options: dict[str, Any] = {"n_jobs": n_jobs, "say": say}
+    run_options: dict[str, Any] = {"n_jobs": n_jobs, "echo": echo}
     digits, rates = (_store(folder, name, quick) for name in table2.STORES)
     labels = _store(folder, table1.EXPERIMENT, quick)
     pictures: list[Path] = []
@@ -59,19 +59,19 @@ def run(
             if target == "figure2":
                 rows = table2.best_rate_rows(list(digits))
                 pictures = figure2.draw(rows, folder, quick=quick)
-    pictures += draw_curves(folder, say)
+    pictures += draw_curves(folder, echo)
     return [*report.write(folder), *pictures]
 
 
-def draw_curves(folder: Path, say: Callable[[str], None]) -> list[Path]:
-    """The curves of the rows there are, drawn anew; a base install leaves them out."""
+def draw_curves(folder: Path, echo: Callable[[str], None]) -> list[Path]:
+    """Plot the curves of all rows; skipped with a message without matplotlib."""
     paths = []
     for tag in ("", "-quick"):
         store = Store(folder / f"{table2.EXPERIMENT}{tag}.jsonl")
         try:
             paths += curves.draw(list(store), folder, tag)
         except ImportError as error:
-            say(f"Without curves: {error}")
+            echo(f"Curves are skipped: {error}")
     return paths
 
 
@@ -81,7 +81,7 @@ def _store(folder: Path, name: str, quick: bool) -> Store:
 
 @contextmanager
 def backend(dask: str | None) -> Iterator[None]:
-    """Send joblib's work to a Dask cluster, where there is one."""
+    """Let joblib run on the Dask cluster with this address, if any."""
     if dask is None:
         yield
         return

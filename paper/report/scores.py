@@ -1,4 +1,4 @@
-"""Figures of the report: measured, their spread and tests, in percent as shown."""
+"""The scores of the report as text: mean, spread, p-value and published score."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from paper.tables.published import Column, PublishedScores
 
 
 class Layout(NamedTuple):
-    """What a table shows.
+    """Columns and number format of a table.
 
     Parameters
     ----------
     columns
-        The data sets, and what is measured on them.
+        The data sets and metrics.
     repeats
-        Which measurements are compared between models, pair by pair.
+        Function that returns the measurements for paired comparisons.
     form
-        How a number is printed.
+        Format of a number.
     """
 
     columns: Sequence[Column]
@@ -32,11 +32,12 @@ class Layout(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A figure as it is shown: measured, its spread, published; all in percent.
+    """A score as text, in percent.
 
-    `best` of its column, `best_of_paper` among the models of the paper: the lowest, or
-    not told from it. `p_value` is of the comparison with the lowest: that of the paper
-    for its models, of all for the others; empty where there is none.
+    `best` marks the lowest score of the column and those not significantly above it,
+    `best_of_paper` the same among the models of the paper. `p_value` compares with the
+    lowest score: of the paper's models for these, of all models for others. It is empty
+    if there is no comparison.
     """
 
     mean: str
@@ -49,7 +50,7 @@ class Score(NamedTuple):
 
     @property
     def gap(self) -> Decimal:
-        """How much is measured above what is published; zero where nothing is."""
+        """The measured minus the published score; zero if none is published."""
         return Decimal(self.mean) - Decimal(self.published or self.mean)
 
 
@@ -59,13 +60,13 @@ ModelScores = tuple[str, list[Score | None]]
 def model_scores(
     rows: Sequence[Row], layout: Layout, printed: PublishedScores
 ) -> list[ModelScores]:
-    """The models of these rows with their figures, in the order of the rows."""
+    """The models of these rows with their scores, in the order of the rows."""
     columns, repeats, _ = layout
     measured = summary.summarise(rows, columns, repeats)
-    papers = summary.summarise(
+    of_paper = summary.summarise(
         [row for row in rows if row["model"] in printed], columns, repeats
     )
-    shown = []
+    models = []
     for model, entries in measured.items():
         scores: list[Score | None] = []
         for column in columns:
@@ -73,42 +74,42 @@ def model_scores(
             if entry is None:
                 scores.append(None)
                 continue
-            among = papers[model][column] if model in papers else None
+            paper_entry = of_paper[model][column] if model in of_paper else None
             paper = printed.get(model, {}).get(column)
             scores.append(
-                _score(entry, (among or entry).p_value, layout.form)._replace(
+                _score(entry, (paper_entry or entry).p_value, layout.form)._replace(
                     published="" if paper is None else layout.form.format(paper),
                     best=entry.best,
-                    best_of_paper=among is not None and among.best,
+                    best_of_paper=paper_entry is not None and paper_entry.best,
                 )
             )
-        shown.append((model, scores))
-    return shown
+        models.append((model, scores))
+    return models
 
 
 def variant_scores(
     rows: Sequence[Row], base_rows: Sequence[Row], layout: Layout
 ) -> list[Score | None]:
-    """The figures of a variant, whose p compares it with its base."""
+    """The scores of a variant; p compares it with its base."""
     scores: list[Score | None] = []
     for name, metric in layout.columns:
-        one, other = (
-            [r for r in part if r["dataset"] == name] for part in (rows, base_rows)
+        own, base = (
+            [r for r in group if r["dataset"] == name] for group in (rows, base_rows)
         )
-        if not one:
+        if not own:
             scores.append(None)
             continue
-        entry = summary.entry_of(one, metric, layout.repeats)
+        entry = summary.summarise_runs(own, metric, layout.repeats)
         p_value = None
-        if other and one != other:
-            base = summary.entry_of(other, metric, layout.repeats)
-            p_value = summary.p_value(entry.repeats, base.repeats)
+        if base and own != base:
+            base_entry = summary.summarise_runs(base, metric, layout.repeats)
+            p_value = summary.p_value(entry.repeats, base_entry.repeats)
         scores.append(_score(entry, p_value, layout.form))
     return scores
 
 
 def _score(entry: Entry, p_value: float | None, form: str) -> Score:
-    """A figure that is marked as nothing yet."""
+    """The score without the marks for the best."""
     return Score(
         form.format(entry.mean),
         form.format(entry.spread) if entry.n_repeats > 1 else "",

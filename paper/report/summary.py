@@ -1,4 +1,4 @@
-"""From rows of a store to a table: means, spreads and what is significantly best."""
+"""Summarise the rows of a store: means, standard deviations and paired t-tests."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from paper.engine.store import Row
 from paper.tables.published import Column
 
 SIGNIFICANT = 0.05
-SAME = 1e-9  # percentage points
+NO_VARIANCE = 1e-9  # percentage points
 Repeats = Callable[[Sequence[Row], str], list[float]]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One figure of a table.
+    """One entry of a table.
 
     Parameters
     ----------
     mean, spread
-        Of the repeated measurements; the spread is their standard deviation.
+        Mean and standard deviation over folds or seeds.
     n_repeats
-        Folds or seeds.
+        Number of folds or seeds.
     repeats
-        The measurements that are compared between models, pair by pair.
+        The measurements for paired comparisons between models.
     p_value
-        Of the comparison with the lowest mean of its column, which itself has none.
+        Of the comparison with the lowest mean of the column; None for the lowest.
     """
 
     mean: float
@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def best(self) -> bool:
-        """Whether this is the lowest of its column, or not significantly above it."""
+        """Whether this is the lowest of the column, or not significantly above it."""
         return self.p_value is None or self.p_value >= SIGNIFICANT
 
 
@@ -50,24 +50,24 @@ Summary = dict[str, dict[Column, Entry]]
 
 
 def by_fold(rows: Sequence[Row], metric: str) -> list[float]:
-    """One figure per fold, in the order of the folds."""
+    """One measurement per fold, in the order of the folds."""
     ordered = sorted(rows, key=lambda row: (row["fold"], row["seed"]))
     return [row["metrics"][metric] for row in ordered]
 
 
 def by_block(rows: Sequence[Row], metric: str) -> list[float]:
-    """One figure per tenth of the test cases, averaged over the seeds."""
+    """One measurement per tenth of the test cases, averaged over the seeds."""
     blocks = [row["details"]["blocks"][metric] for row in rows]
-    return [float(figure) for figure in np.mean(blocks, axis=0)]
+    return [float(mean) for mean in np.mean(blocks, axis=0)]
 
 
 def summarise(
     rows: Iterable[Row], columns: Sequence[Column], repeats: Repeats
 ) -> Summary:
-    """The table of all models that have rows, in the order in which they come.
+    """The table of all models that have rows, in the order of the rows.
 
-    In each column the lowest mean is best, and so is every other one that a two-sided
-    paired t-test at 95 % does not tell from it, as in the paper.
+    As in the paper, the best of a column are the lowest mean and all means that a
+    two-sided paired t-test at 95 % does not find different from it.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -75,7 +75,7 @@ def summarise(
     summary: Summary = {model: {} for model, _ in groups}
     for column in columns:
         entries = {
-            model: entry_of(group, column.metric, repeats)
+            model: summarise_runs(group, column.metric, repeats)
             for (model, dataset), group in groups.items()
             if dataset == column.dataset
         }
@@ -84,15 +84,15 @@ def summarise(
     return summary
 
 
-def entry_of(rows: Sequence[Row], metric: str, repeats: Repeats) -> Entry:
-    """The figure of a model on one data set, not yet compared with others."""
-    figures = [row["metrics"][metric] for row in rows]
-    spread = stdev(figures) if len(figures) > 1 else 0.0
-    compared = repeats(rows, metric) if _has(rows, repeats) else []
-    return Entry(fmean(figures), spread, len(figures), tuple(compared))
+def summarise_runs(rows: Sequence[Row], metric: str, repeats: Repeats) -> Entry:
+    """The entry of one model on one data set, without a comparison."""
+    values = [row["metrics"][metric] for row in rows]
+    spread = stdev(values) if len(values) > 1 else 0.0
+    comparable = repeats(rows, metric) if _has_repeats(rows, repeats) else []
+    return Entry(fmean(values), spread, len(values), tuple(comparable))
 
 
-def _has(rows: Sequence[Row], repeats: Repeats) -> bool:
+def _has_repeats(rows: Sequence[Row], repeats: Repeats) -> bool:
     return repeats is not by_block or all("blocks" in row["details"] for row in rows)
 
 
@@ -107,9 +107,7 @@ def _compare(entries: Mapping[str, Entry]) -> dict[str, Entry]:
 
 
 def p_value(one: Sequence[float], other: Sequence[float]) -> float:
-    """How likely chance makes such a gap or a larger one: a two-sided paired t-test.
-
-    Measurements that cannot be paired have none: NaN.
+    """The p-value of a two-sided paired t-test; NaN if there are no pairs.
 
     Examples
     --------
@@ -121,6 +119,6 @@ def p_value(one: Sequence[float], other: Sequence[float]) -> float:
     if len(one) != len(other) or len(one) < 2:
         return math.nan
     gaps = np.subtract(one, other)
-    if np.ptp(gaps) < SAME:  # no variance to test against
-        return float(abs(gaps[0]) <= SAME)
+    if np.ptp(gaps) < NO_VARIANCE:  # the t-test would divide by zero
+        return float(abs(gaps[0]) <= NO_VARIANCE)
     return float(stats.ttest_rel(one, other).pvalue)

@@ -1,4 +1,4 @@
-"""Training a model that restores noisy digits, by a declared configuration."""
+"""Train and test models that restore noisy digits, from a declared configuration."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from crbm.types import Batch
 from paper.tables.network import Network
 
 N_PIXELS = 784
-ROWS_AT_ONCE = 1000
-# how likely a change must be
-THRESHOLDS = tuple(round(0.05 * place, 2) for place in range(1, 20))
+PREDICTION_BATCH = 1000
+# on the probability that a pixel of the input is wrong
+THRESHOLDS = tuple(round(0.05 * i, 2) for i in range(1, 20))
 OBJECTIVES: dict[str, Callable[[int], Objective]] = {
     "likelihood": lambda n_steps: ExactLikelihood(),
     "cd": ContrastiveDivergence,
     "perceptron": Perceptron,
     "mean_field": lambda n_steps: MeanFieldLikelihood(n_steps // 2),
 }
-START_RATE = 2**-2  # the paper's grid, chosen on occluded digits
+START_RATE = 2**-2  # from the paper's grid, chosen on occluded digits
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
     "momentum": lambda weights, lr: torch.optim.SGD(weights, lr=lr, momentum=0.9),
@@ -46,29 +46,30 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 
 @dataclass(frozen=True)
 class Config:
-    """How a model is trained; the defaults are the paper's, Section 6.2.1.
+    """Configuration of a training; the defaults are those of the paper, Section 6.2.1.
 
     Parameters
     ----------
     model
         "crbm", or "network": a perceptron with one hidden layer.
     objective, n_steps
-        The learning rule, and the steps of its chain or search.
+        The objective, and the steps of its chain or search.
     n_hidden, batch_size, n_epochs
-        Sizes of the model, of an update and of the run.
+        Numbers of hidden units, of cases per update and of epochs.
     patience
-        Epochs without a lower validation error before the run ends.
+        Epochs without a lower validation error before training stops.
     optimizer
-        "sgd" without anything, "momentum" of 0.9, or "adam".
+        "sgd" without momentum, "momentum" (SGD with momentum 0.9), or "adam".
     decay
-        Whether the learning rate falls to zero along half a cosine.
+        Whether the learning rate decays to zero along half a cosine.
     fresh_noise
-        Whether each epoch sees its digits with new noise, not the same again.
+        Whether each epoch has new noise.
     start_epochs
-        Epochs of the paper's CD-PercLoss to start from; the best weights are taken.
+        Epochs of training by the paper's CD-PercLoss before the objective is used.
     hidden_bias
-        Where hidden units start, pixels starting at how often they are on; None starts
-        all biases at zero. See `CRBM.start_biases`.
+        Initial bias of the hidden units; the visible biases are then initialised to the
+        log-odds of the pixels. None initialises all biases to zero. See
+        `CRBM.start_biases`.
     """
 
     model: str = "crbm"
@@ -84,8 +85,8 @@ class Config:
     start_epochs: int = 0
     hidden_bias: float | None = None
 
-    def plain(self) -> dict[str, Any]:
-        """As plain data; without a start where there is none, as rows had none once."""
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON; unset fields are left out, so that older rows still match."""
         fields = asdict(self)
         if not self.start_epochs:
             del fields["start_epochs"]
@@ -96,7 +97,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Digits:
-    """Noisy and clean digits in three parts, and the noise that was put on them."""
+    """Noisy and clean digits in three parts, and the function that adds the noise."""
 
     train: Batch
     valid: Batch
@@ -105,10 +106,10 @@ class Digits:
 
 
 @cache
-def digits(kind: str, *, quick: bool = False) -> Digits:
+def load_digits(kind: str, *, quick: bool = False) -> Digits:
     """MNIST with "corrupted" or "occluded" inputs: 50,000 / 10,000 / 10,000 digits.
 
-    The quick version has 4,000 / 500 / 500 of the 5,000 that a package carries.
+    The quick version has 4,000 / 500 / 500 digits of the data set `mnist-5k`.
     """
     if quick:
         data = datasets.denoising(datasets.load("mnist-5k"), kind, seed=0)
@@ -123,19 +124,19 @@ def digits(kind: str, *, quick: bool = False) -> Digits:
 
 
 def flip_pixels(batch: Batch, generator: Generator | None) -> Batch:
-    """The same digits with other pixels flipped."""
+    """The same digits with new flipped pixels."""
     return batch._replace(u=datasets.flip_pixels(batch.v, generator=generator))
 
 
 def occlude(batch: Batch, generator: Generator | None) -> Batch:
-    """The same digits with the patch somewhere else."""
+    """The same digits with the patch at a new position."""
     return batch._replace(u=datasets.occlude(batch.v, generator=generator))
 
 
-def new_model(
+def make_model(
     config: Config, generator: Generator, clean: Tensor | None = None
 ) -> EnergyModel:
-    """A model with random weights, its biases started for clean images, if any."""
+    """A model with random weights; its biases are initialised from clean images."""
     if config.model == "network":
         return Network(N_PIXELS, N_PIXELS, config.n_hidden, generator)
     model = CRBM(N_PIXELS, N_PIXELS, config.n_hidden, generator)
@@ -152,7 +153,7 @@ def train(
     generator: Generator,
     n_epochs: int | None = None,
 ) -> History:
-    """Train for the configured epochs, or so many; the best weights are kept."""
+    """Train for `n_epochs`, by default those of `config`; the best weights remain."""
     n_epochs = n_epochs or config.n_epochs
     history = History()
     if config.start_epochs:
@@ -182,7 +183,7 @@ def train(
 
 
 def _concatenate(history: History, part: History) -> History:
-    """One history after another; the model has the weights of the later one."""
+    """Both histories as one; the model has the weights of the second one."""
     best = part.best_epoch
     if best is not None:
         best += len(history.epochs)
@@ -192,23 +193,23 @@ def _concatenate(history: History, part: History) -> History:
 def _half_cosine(
     optimizer: torch.optim.Optimizer, learning_rate: float, n_epochs: int
 ) -> Callable[[int, training.Epoch], None]:
-    """After each epoch a lower learning rate, zero after the last."""
+    """A callback that lowers the learning rate to zero along half a cosine."""
 
-    def lower(place: int, epoch: training.Epoch) -> None:
+    def lower(number: int, epoch: training.Epoch) -> None:
         for group in optimizer.param_groups:
-            passed = (place + 1) / n_epochs
-            group["lr"] = learning_rate * (1 + math.cos(math.pi * passed)) / 2
+            progress = (number + 1) / n_epochs
+            group["lr"] = learning_rate * (1 + math.cos(math.pi * progress)) / 2
 
     return lower
 
 
 @torch.no_grad()
 def predict(model: EnergyModel, u: Tensor, n_steps: int = 10) -> Tensor:
-    """The model's predictions: the best of ten mean-field states, not yet rounded."""
+    """Predicted probabilities: the mean-field state of `n_steps` with the lowest F."""
     return torch.cat(
         [
             search.mean_field(model.condition(part), n_steps=n_steps).v
-            for part in u.split(ROWS_AT_ONCE)
+            for part in u.split(PREDICTION_BATCH)
         ]
     )
 
@@ -216,19 +217,18 @@ def predict(model: EnergyModel, u: Tensor, n_steps: int = 10) -> Tensor:
 def errors_by_block(
     part: Batch, predicted: Tensor, n_blocks: int = 10
 ) -> dict[str, list[float]]:
-    """The same errors in each tenth of the cases, for paired comparisons."""
+    """`pixel_errors` of each tenth of the cases, for paired comparisons."""
     rows = torch.arange(part.n_cases).chunk(n_blocks)
     blocks = [pixel_errors(part.select(block), predicted[block]) for block in rows]
     return {name: [block[name] for block in blocks] for name in blocks[0]}
 
 
 def errors_by_threshold(part: Batch, predicted: Tensor) -> dict[str, list[float]]:
-    """The same errors for each of `THRESHOLDS`: the two can be traded for each other.
+    """`pixel_errors` at each of `THRESHOLDS`.
 
-    Who changes a pixel sooner restores more of those that the noise changed, and spoils
-    more of the others.
+    A lower threshold restores more of the changed pixels and damages more others.
     """
-    errors = [pixel_errors(part, predicted, each) for each in THRESHOLDS]
+    errors = [pixel_errors(part, predicted, threshold) for threshold in THRESHOLDS]
     return {name: [error[name] for error in errors] for name in errors[0]}
 
 
@@ -237,7 +237,8 @@ def pixel_errors(
 ) -> dict[str, float]:
     """Wrong pixels among all and among those that the noise changed, in percent.
 
-    A pixel is changed where the model holds that for likelier than `threshold`.
+    The prediction differs from the input where the model gives this a probability of
+    more than `threshold`.
 
     Examples
     --------

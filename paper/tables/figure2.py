@@ -1,4 +1,4 @@
-"""Figure 2: what each model makes of the same occluded digits, and why."""
+"""Figure 2: occluded digits restored by each model, and plots that explain it."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30)
 
 
 def cells(rows: Sequence[Row]) -> dict[str, Cell]:
-    """The runs of Table 2 whose models are drawn: those of the first seed."""
-    found = {
+    """The runs of Table 2 to plot: those of the first seed."""
+    first_seed = {
         row["model"]: Cell(*(row[field] for field in Cell._fields))
         for row in rows
         if row["dataset"] == KIND and row["seed"] == 0
     }
-    return {model: found[model] for model in MODELS if model in found}
+    return {model: first_seed[model] for model in MODELS if model in first_seed}
 
 
 def load_or_train(cell: Cell, folder: Path) -> EnergyModel:
-    """The model of a run; trained again if its weights were not kept."""
-    path = table2.weights_of(cell, folder)
+    """Load the model of a run; trains it again if its weights are missing."""
+    path = table2.weights_path(cell, folder)
     if not path.exists():
-        table2.restore(cell, models=folder)
-    model = denoising.new_model(table2.parse_config(cell)[0], torch.Generator())
+        table2.run_cell(cell, models=folder)
+    model = denoising.make_model(table2.parse_config(cell)[0], torch.Generator())
     model.load_state_dict(load_file(path))
     return model
 
 
 def draw(rows: Sequence[Row], folder: Path, *, quick: bool) -> list[Path]:
-    """Write all pictures of trained models as PNG and SVG; the files."""
+    """Save all plots of trained models as PNG and SVG; returns the paths."""
     models = {
         name: load_or_train(cell, folder / "models")
         for name, cell in cells(rows).items()
     }
-    data = denoising.digits(KIND, quick=quick)
+    data = denoising.load_digits(KIND, quick=quick)
     figures = {
         "figure2": restorations(models, data),
         "filters": filters(models),
         "error_by_steps": error_by_steps(models, data),
     }
     tag = "-quick" if quick else ""
-    named = {f"{name}{tag}": figure for name, figure in figures.items()}
-    return plotting.write_all(named, folder)
+    by_name = {f"{name}{tag}": figure for name, figure in figures.items()}
+    return plotting.write_all(by_name, folder)
 
 
 def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:
-    """The first digits of the test part, restored by each model."""
+    """Plot the first test digits, restored by each model."""
     u = data.test.u
     assert u is not None
     rows = slice(0, N_DIGITS)
@@ -72,7 +72,7 @@ def restorations(models: Mapping[str, EnergyModel], data: denoising.Digits) -> A
 
 
 def filters(models: Mapping[str, EnergyModel]) -> Any:
-    """What the hidden units of each model stand for."""
+    """Plot the weights of the hidden units of each model."""
     figure = plotting.new_figure(2.7 * len(models), 3.5)
     axes = figure.subplots(1, len(models), squeeze=False)[0]
     for ax, (name, model) in zip(axes, models.items(), strict=True):
@@ -84,7 +84,7 @@ def filters(models: Mapping[str, EnergyModel]) -> Any:
 
 @torch.no_grad()
 def error_by_steps(models: Mapping[str, EnergyModel], data: denoising.Digits) -> Any:
-    """Test errors against the number of mean-field steps of the prediction."""
+    """Plot test errors against the number of mean-field steps of the prediction."""
     figure = plotting.new_figure(10.0, 3.6)
     axes = figure.subplots(1, 2)
     part = data.test

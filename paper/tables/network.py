@@ -1,4 +1,4 @@
-"""A perceptron with one hidden layer, as a model like any other."""
+"""A perceptron with one hidden layer as an energy model, for comparison."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from crbm.models import EnergyModel
 
 
 class Network(EnergyModel):
-    """Outputs that are independent given a hidden layer computed from the input.
+    """Independent outputs whose log-odds a network with one hidden layer computes.
 
-    Its energy is linear in v, with the network's log-odds as biases; training by
-    `ExactLikelihood` is the usual one, by the cross-entropy of each output.
+    The energy is linear in v, so that `ExactLikelihood` is the cross-entropy.
 
     Parameters
     ----------
     n_inputs, n_visible, n_hidden
-        Sizes of input, output and hidden layer.
+        Sizes of the input, output and hidden layers.
     generator
-        Where the initial weights are drawn from.
+        Source of the random initial weights.
 
     Examples
     --------
@@ -39,13 +38,13 @@ class Network(EnergyModel):
     ) -> None:
         super().__init__()
         self.n_inputs, self.n_visible = n_inputs, n_visible
-        self.weight_uh = _scaled(n_inputs, n_hidden, generator)
-        self.weight_hv = _scaled(n_hidden, n_visible, generator)
+        self.weight_uh = _random_weights(n_inputs, n_hidden, generator)
+        self.weight_hv = _random_weights(n_hidden, n_visible, generator)
         self.bias_h = nn.Parameter(torch.zeros(n_hidden))
         self.bias_v = nn.Parameter(torch.zeros(n_visible))
 
     def condition(self, u: Float[Tensor, "batch inputs"] | None) -> BipartiteEnergy:
-        """Independent outputs whose log-odds the network computes."""
+        """The energy of independent outputs with the network's log-odds."""
         assert u is not None
         h = torch.relu(torch.addmm(self.bias_h, u, self.weight_uh))
         logits = torch.addmm(self.bias_v, h, self.weight_hv)
@@ -53,7 +52,7 @@ class Network(EnergyModel):
         return BipartiteEnergy(Dense(empty), logits, empty[0])
 
 
-def _scaled(n_in: int, n_out: int, generator: Generator | None) -> nn.Parameter:
-    """Weights that keep the size of a signal through rectified units."""
+def _random_weights(n_in: int, n_out: int, generator: Generator | None) -> nn.Parameter:
+    """Weights with He initialisation, for rectified linear units."""
     weight = torch.empty(n_in, n_out)
     return nn.Parameter(weight.normal_(0.0, (2 / n_in) ** 0.5, generator=generator))

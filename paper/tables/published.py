@@ -1,4 +1,4 @@
-"""The figures of the paper's tables, in percent, as printed there."""
+"""The numbers of the paper's tables, in percent, as printed there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Column(NamedTuple):
-    """A column of a table: a data set and what is measured on it."""
+    """A column of a table: a data set and a metric."""
 
     dataset: str
     metric: str

@@ -1,8 +1,8 @@
 """Table 1: multi-label classification by the paper's protocol.
 
-Ten folds of 80 % training, 10 % validation and 10 % test rows. On each fold every
-model's settings are chosen on the validation rows from the paper's grids, and the
-training of the chosen one ends where their loss is lowest.
+Ten folds of 80 % training, 10 % validation and 10 % test cases. On each fold the
+parameters of every model are chosen from the paper's grids by the loss on the
+validation cases, which also stops training early.
 """
 
 from __future__ import annotations
@@ -32,28 +32,29 @@ from crbm.estimators import (
     LogisticClassifier,
 )
 from paper.engine import runs
-from paper.engine.committee import by_committee
+from paper.engine.committee import tune_committee
 from paper.engine.store import Cell, Outcome, Row, Store, key
 from paper.engine.tuning import (
+    Cases,
+    FoldData,
     Grid,
-    Part,
-    Parts,
     Schedule,
-    Tuned,
+    TunedClassifier,
     Values,
-    by_halving,
-    by_trying,
     choose_readout,
-    grid,
+    expand,
     refit,
+    tune_by_grid,
+    tune_by_halving,
 )
 
 EXPERIMENT = "table1"
-# MajMin and MTurk where their files are; the last two stand in under their own names.
+# MajMin and MTurk are run where their files are available. majorminer and cal500 are
+# not in the paper; they are similar music data that can always be run.
 DATASETS = ("yeast", "scene", "mturk", "majmin", "majorminer", "cal500")
 QUICK_DATASETS = ("yeast", "scene")
-# Standard deviations at which inputs are cut off: majorminer has them a thousand away.
-CUT = {"majorminer": 5.0}
+# Standardised inputs are clipped here: majorminer has values of more than a thousand.
+CLIP = {"majorminer": 5.0}
 N_FOLDS = 10
 WRONG_SETS = "wrong sets"
 BY_LOG_LOSS, BY_ERROR = Schedule(stop_by="log_loss"), Schedule(stop_by="error")
@@ -63,7 +64,7 @@ QUICK_MEMBERS = 4
 
 RATES = [2.0**-power for power in (4, 6, 8, 10)]
 HIDDEN = [32, 64, 128, 256]
-# the paper names the size of a batch for Table 2 only
+# The paper gives a batch size for Table 2 only.
 _BATCH: Mapping[str, Any] = {"batch_size": 128}
 CHAINS = [{"n_steps": n} for n in (1, 10, 20)]
 MEAN_FIELDS = [{"n_steps": n} for n in (10, 5, 20)]
@@ -75,32 +76,33 @@ _CD: Values = {"learning_rate": RATES, "n_hidden": HIDDEN, "objective_params": C
 
 @dataclass(frozen=True)
 class Model:
-    """A row of the table: a classifier, and the settings to choose from.
+    """A row of the table: a classifier and the grid of its parameters.
 
     Parameters
     ----------
-    new
-        Makes the classifier.
+    make
+        Returns a classifier with the given parameters.
     grid
-        Values of the parameters that training depends on; several grids where some
-        go together.
+        Values of the parameters of training; several grids if only some combinations
+        are wanted.
     fixed
-        Parameters that are not chosen.
+        Parameters that are not tuned.
     readout
-        Values of those that only prediction depends on: training uses the first, and
-        the best is chosen when it has ended.
+        Values of the parameters of prediction. Training uses the first values; the
+        best are chosen afterwards.
     in_epochs
-        Whether training can be cut short and continued.
+        Whether training runs in epochs, so that it can be stopped and resumed.
     refit
-        Whether the chosen settings are fitted again, to the validation rows too.
+        Whether to fit the best parameters again to training and validation cases.
     n_members
-        Of a committee, see `by_committee`; 0 for a single classifier.
+        Size of a committee, see `tune_committee`; 0 for a single classifier.
     schedule
-        How long settings are trained in epochs, and what they are compared by: a few
-        hundred validation rows tell more by log loss. Others are compared by error.
+        For training in epochs: how long, and the loss that compares parameters. With a
+        few hundred validation cases the log loss is less noisy than the error, which
+        compares all other classifiers.
     """
 
-    new: Callable[..., Any]
+    make: Callable[..., Any]
     grid: Grid
     fixed: Mapping[str, Any] = field(default_factory=dict)
     readout: Values = field(default_factory=dict)
@@ -115,31 +117,31 @@ def _linear(C: float) -> LogisticRegression:
 
 
 def one_vs_rest(C: float) -> OneVsRestClassifier:
-    """A logistic regression for each label."""
+    """One logistic regression per label."""
     return OneVsRestClassifier(_linear(C))
 
 
 def chain(C: float) -> ClassifierChain:
-    """Logistic regressions that see the labels before their own."""
+    """Logistic regressions that have the previous labels as inputs."""
     return ClassifierChain(_linear(C), random_state=0)
 
 
 class SupportVectors(BaseEstimator):  # type: ignore[misc]
-    """An RBF-SVM for each label, all on one table of the kernel.
+    """One SVM with an RBF kernel per label; the kernel is computed only once.
 
     Parameters
     ----------
     C
-        What a case on the wrong side costs.
+        Penalty of margin violations, as in `SVC`.
     gamma
-        Of the kernel, in units of one over the number of inputs.
+        Coefficient of the kernel, times the number of inputs.
     """
 
     def __init__(self, C: float = 1.0, gamma: float = 1.0) -> None:
         self.C, self.gamma = C, gamma
 
     def fit(self, X: np.ndarray, Y: np.ndarray) -> SupportVectors:
-        """Learn all labels; one that never varies is predicted as it is."""
+        """Fit all labels; a constant label is predicted as this constant."""
         self.X_ = X.astype(np.float64)
         kernel = self._kernel(X)
         self.labels_ = [
@@ -182,7 +184,7 @@ PAPER = {
         _BATCH,
     ),
 }
-PEERS = {
+BASELINES = {
     "LogisticRegression": Model(one_vs_rest, {"C": STRENGTHS}, in_epochs=False),
     "ClassifierChain": Model(chain, {"C": STRENGTHS}, in_epochs=False),
     "RandomForest": Model(
@@ -199,29 +201,28 @@ PEERS = {
     "RBF-SVM, refitted": Model(SupportVectors, _VECTORS, in_epochs=False, refit=True),
     "RBF-SVM": Model(SupportVectors, _VECTORS, in_epochs=False),
 }
-# Ours: kernel inputs where they help, all label sets as candidates, early specialised
-# hidden units, and ten members that leave out another tenth of the rows each. The
-# width is that of the kernel.
-WIDE: Values = {
+# Ours: kernel features where they help, all label sets as candidates, larger initial
+# weights, and ten members that hold out a different tenth of the cases each.
+WIDE_KERNEL: Values = {
     "preprocessing": ["kernel", "standardise"],
     "learning_rate": [2**-6, 2**-4],
 }
-NARROW: Values = {
+NARROW_KERNEL: Values = {
     "preprocessing": ["kernel"],
     "kernel_gamma": [2.0],
     "learning_rate": [2**-6],
 }
-MEMBER = {"kernel_features": 2500, "init_scale": 0.3, "radius": None}
+MEMBER_DEFAULTS = {"kernel_features": 2500, "init_scale": 0.3, "radius": None}
 OURS = {
     "HashCRBM, committee (ours)": Model(
         HashCRBMClassifier,
-        [WIDE, NARROW],
-        {**MEMBER, "n_hidden": 256},
+        [WIDE_KERNEL, NARROW_KERNEL],
+        {**MEMBER_DEFAULTS, "n_hidden": 256},
         n_members=10,
-        schedule=BY_ERROR,  # members that are too sure of themselves average out
+        schedule=BY_ERROR,  # averaging corrects members that are overconfident
     ),
 }
-MODELS = {**PAPER, **PEERS, **OURS}
+MODELS = {**PAPER, **BASELINES, **OURS}
 
 
 def complete(
@@ -230,29 +231,29 @@ def complete(
     names: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
     quick: bool = False,
-    say: runs.Say = print,
+    echo: runs.Echo = print,
     n_jobs: int = 1,
 ) -> list[Row]:
-    """All rows of the table, run where they are missing.
+    """Run the cells of the table that are missing; returns all rows.
 
-    A data set whose files are not on this machine is left out, and said to be.
+    Data sets whose files are missing are skipped with a message.
     """
-    names = present(names or (QUICK_DATASETS if quick else DATASETS), say)
+    names = available_datasets(names or (QUICK_DATASETS if quick else DATASETS), echo)
     wanted = cells(names, models or list(MODELS), quick)
-    return runs.complete(wanted, classify, store, n_jobs=n_jobs, say=say)
+    return runs.complete(wanted, run_cell, store, n_jobs=n_jobs, echo=echo)
 
 
-def present(names: Iterable[str], say: runs.Say) -> list[str]:
-    """The data sets whose files are on this machine; it says which are not."""
-    here = {data.name for data in datasets.available() if data.place}
+def available_datasets(names: Iterable[str], echo: runs.Echo) -> list[str]:
+    """Those of the data sets whose files are on this machine; reports the others."""
+    available = {data.name for data in datasets.available() if data.place}
     names = list(names)
-    for name in sorted(set(names) - here):
-        say(f"{name}: left out, as its files were not found; see `crbm data list`.")
-    return [name for name in names if name in here]
+    for name in sorted(set(names) - available):
+        echo(f"{name}: skipped, its files are missing; see `crbm data list`.")
+    return [name for name in names if name in available]
 
 
 def cells(names: Sequence[str], models: Sequence[str], quick: bool) -> list[Cell]:
-    """One run for each data set, fold and model, one fold after another."""
+    """One run for each data set, fold and model, fold by fold."""
     return [
         cell(name, fold, model, MODELS[model], quick)
         for name in names
@@ -262,12 +263,12 @@ def cells(names: Sequence[str], models: Sequence[str], quick: bool) -> list[Cell
 
 
 def cell(name: str, fold: int, title: str, model: Model, quick: bool = False) -> Cell:
-    """The run of a model, under its title, on one fold of a data set."""
-    return Cell(EXPERIMENT, name, title, fold, 0, _plain(name, model, quick))
+    """The run of a model with this title on one fold of a data set."""
+    return Cell(EXPERIMENT, name, title, fold, 0, _config(name, model, quick))
 
 
 def current_rows(rows: Iterable[Row]) -> list[Row]:
-    """The rows of runs as they are declared here; those of the past are left out."""
+    """The rows of the runs that are declared here, without outdated ones."""
     wanted = {
         cell.key
         for quick in (False, True)
@@ -276,24 +277,24 @@ def current_rows(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if key(row) in wanted]
 
 
-def _plain(name: str, model: Model, quick: bool) -> dict[str, Any]:
-    """Everything that decides the outcome."""
+def _config(name: str, model: Model, quick: bool) -> dict[str, Any]:
+    """Everything that the outcome depends on, as JSON."""
     config: dict[str, Any] = {
-        "grid": thin(model.grid, quick),
+        "grid": thin_grid(model.grid, quick),
         "fixed": dict(model.fixed),
         "readout": dict(model.readout),
         "quick": quick,
     }
     if model.in_epochs:
         config["schedule"] = asdict(_schedule(model, quick))
-        if model.schedule.stop_by == "error":  # of which rows did not tell at first
+        if model.schedule.stop_by == "error":  # absent, so that older rows still match
             del config["schedule"]["stop_by"]
     if model.n_members:
-        config["members"] = members(model, quick)
+        config["members"] = committee_size(model, quick)
     if model.refit:
         config["refit"] = True
-    if name in CUT:
-        config["cut"] = CUT[name]
+    if name in CLIP:
+        config["cut"] = CLIP[name]
     return config
 
 
@@ -303,46 +304,48 @@ def _schedule(model: Model, quick: bool) -> Schedule:
     return model.schedule
 
 
-def thin(values: Grid, quick: bool) -> Grid:
-    """The values to choose from; every other one in the quick version."""
+def thin_grid(grid: Grid, quick: bool) -> Grid:
+    """The grid; with every other value only in the quick version."""
 
-    def every_other(each: Values) -> Values:
-        return {name: all_of[:: 2 if quick else 1] for name, all_of in each.items()}
+    def thin(values: Values) -> Values:
+        return {name: all_of[:: 2 if quick else 1] for name, all_of in values.items()}
 
-    if isinstance(values, Mapping):
-        return every_other(values)
-    return [every_other(each) for each in values]
+    if isinstance(grid, Mapping):
+        return thin(grid)
+    return [thin(values) for values in grid]
 
 
-def members(model: Model, quick: bool) -> int:
-    """The size of a committee; smaller in the quick version."""
+def committee_size(model: Model, quick: bool) -> int:
+    """Number of members of a committee; smaller in the quick version."""
     return min(model.n_members, QUICK_MEMBERS) if quick else model.n_members
 
 
-def classify(cell: Cell, *, model: Model | None = None) -> Outcome:
-    """The test error of one model on one fold, its settings chosen on validation.
+def run_cell(cell: Cell, *, model: Model | None = None) -> Outcome:
+    """Tune one model on one fold and measure its test error.
 
-    The model is the one that has the cell's title, unless another is given.
+    The model is that with the cell's title, unless `model` is given.
     """
-    parts, model = fold(cell.dataset, cell.fold or 0), model or MODELS[cell.model]
+    data, model = load_fold(cell.dataset, cell.fold or 0), model or MODELS[cell.model]
     quick = cell.config["quick"]
     model = replace(
-        model, grid=thin(model.grid, quick), n_members=members(model, quick)
+        model,
+        grid=thin_grid(model.grid, quick),
+        n_members=committee_size(model, quick),
     )
-    found = choose(model, parts, _schedule(model, quick), cell.seed)
-    predicted = found.classifier.predict(parts.test.X)
+    tuned = tune(model, data, _schedule(model, quick), cell.seed)
+    predicted = tuned.classifier.predict(data.test.X)
     return Outcome(
         {
-            "hamming": 100 * metrics.hamming_error(parts.test.Y, predicted),
-            "subset": 100 * metrics.subset_accuracy(parts.test.Y, predicted),
-            "validation": 100 * found.error,
+            "hamming": 100 * metrics.hamming_error(data.test.Y, predicted),
+            "subset": 100 * metrics.subset_accuracy(data.test.Y, predicted),
+            "validation": 100 * tuned.error,
         },
-        {"chosen": found.settings},
+        {"chosen": tuned.params},
     )
 
 
 def with_wrong_sets(rows: Iterable[Row]) -> list[Row]:
-    """The rows with an error of whole label sets beside that of single labels."""
+    """The rows with the additional metric `WRONG_SETS`, the error of label sets."""
     return [
         {
             **row,
@@ -352,27 +355,29 @@ def with_wrong_sets(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def choose(model: Model, parts: Parts, schedule: Schedule, seed: int) -> Tuned:
-    """The classifier with the settings that do best on the validation rows."""
-    settings = grid(model.grid)
+def tune(
+    model: Model, data: FoldData, schedule: Schedule, seed: int
+) -> TunedClassifier:
+    """The classifier with the lowest loss on the validation cases."""
+    grid = expand(model.grid)
     first = {name: values[0] for name, values in model.readout.items()}
-    new = partial(model.new, **model.fixed, **first)
+    make = partial(model.make, **model.fixed, **first)
     if model.n_members:
-        return by_committee(new, settings, parts, schedule, model.n_members, seed)
+        return tune_committee(make, grid, data, schedule, model.n_members, seed)
     if not model.in_epochs:
-        found = by_trying(new, settings, parts)
-        return refit(found, new, parts) if model.refit else found
-    found = by_halving(new, settings, parts, schedule, seed)
-    return choose_readout(found, grid(model.readout), parts, schedule.stop_by)
+        tuned = tune_by_grid(make, grid, data)
+        return refit(tuned, make, data) if model.refit else tuned
+    tuned = tune_by_halving(make, grid, data, schedule, seed)
+    return choose_readout(tuned, expand(model.readout), data, schedule.stop_by)
 
 
-def fold(name: str, place: int) -> Parts:
-    """One fold of a data set, standardised by its training rows."""
+def load_fold(name: str, number: int) -> FoldData:
+    """One fold of a data set, standardised by its training cases."""
     data = datasets.load(name)
-    rows = datasets.folds(data, N_FOLDS, seed=0)[place]
+    rows = datasets.folds(data, N_FOLDS, seed=0)[number]
     X, Y = np.asarray(data.X, dtype=np.float32), np.asarray(data.Y)
-    scaler, limit = StandardScaler().fit(X[rows.train]), CUT.get(name, np.inf)
+    scaler, limit = StandardScaler().fit(X[rows.train]), CLIP.get(name, np.inf)
     X = scaler.transform(X).clip(-limit, limit).astype(np.float32)
-    train, valid, test = (Part(X[part], Y[part]) for part in rows)
+    train, valid, test = (Cases(X[part], Y[part]) for part in rows)
     groups = None if data.groups is None else data.groups[np.concatenate(rows[:2])]
-    return Parts(train, valid, test, groups)
+    return FoldData(train, valid, test, groups)

@@ -1,7 +1,7 @@
-"""What else was tried: models of the tables with something changed.
+"""Trials: models of the tables with one thing changed.
 
-Trials are run like the models that they change, and their rows are in the same stores;
-the report shows them beside what stayed.
+Trials are run like the models that they change and stored with them. The report shows
+both.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from paper.tables import table1, table2
 
 @dataclass(frozen=True)
 class Trial:
-    """A model of a table with something changed.
+    """A model of a table with one thing changed.
 
     Parameters
     ----------
     base
-        The model, as its table calls it.
+        Name of the model in its table.
     change
-        What is different, in words.
+        The change in words.
     cells
-        The runs.
+        The runs of the trial.
     run
-        What runs one of them.
+        Function that runs one cell.
     """
 
     base: str
@@ -38,30 +38,32 @@ class Trial:
     run: Callable[[Cell], Outcome]
 
     def rows(self, rows: Mapping[str, Row]) -> list[Row]:
-        """Those of the rows, named by their keys, that belong to this trial."""
+        """The rows of this trial; `rows` are given by their keys."""
         return [rows[cell.key] for cell in self.cells if cell.key in rows]
 
 
-def _labels(
+def _table1_trial(
     base: str,
     change: str,
     names: Sequence[str] = ("yeast", "scene"),
     title: str | None = None,
-    **different: Any,
+    **fields: Any,
 ) -> Trial:
-    """A model of Table 1 with other fields; its rows may have a title of the past."""
-    model = replace(table1.MODELS[base], **different)
+    """A model of Table 1 with other fields; `title` is that of older rows."""
+    model = replace(table1.MODELS[base], **fields)
     cells = [
         table1.cell(name, fold, title or base, model)
         for name in names
         for fold in range(table1.N_FOLDS)
     ]
-    return Trial(base, change, cells, partial(table1.classify, model=model))
+    return Trial(base, change, cells, partial(table1.run_cell, model=model))
 
 
-def _digits(base: str, change: str, rates: Sequence[float], **different: Any) -> Trial:
-    """A model of Table 2 with other fields, at the rate of each kind of noise."""
-    config = replace(table2.MODELS[base], **different).plain()
+def _table2_trial(
+    base: str, change: str, rates: Sequence[float], **fields: Any
+) -> Trial:
+    """A model of Table 2 with other fields; `rates` are those of each kind of noise."""
+    config = replace(table2.MODELS[base], **fields).to_dict()
     cells = [
         Cell(
             table2.EXPERIMENT,
@@ -71,56 +73,58 @@ def _digits(base: str, change: str, rates: Sequence[float], **different: Any) ->
         for kind, rate in zip(table2.KINDS, rates, strict=True)
         for seed in table2.SEEDS
     ]
-    return Trial(base, change, cells, table2.restore)
+    return Trial(base, change, cells, table2.run_cell)
 
 
 _HASH = "HashCRBM"
-_COMMITTEE, _RESTORED = next(iter(table1.OURS)), next(iter(table2.OURS))
+_COMMITTEE, _MEAN_FIELD = next(iter(table1.OURS)), next(iter(table2.OURS))
 _ALL = ("yeast", "scene", "majorminer", "cal500")
 _WITHOUT_CAL500 = ("yeast", "scene", "majorminer")  # the CRF is too slow there
 _WITHOUT_MAJORMINER = ("yeast", "scene", "cal500")
 _KERNEL: dict[str, Any] = {"preprocessing": "kernel", "init_scale": 0.3}
 _WIDTHS = {"kernel_gamma": [1.0, 2.0]}
 
-LABELS = (
+TABLE1 = (
     *(
-        _labels(base, "chosen by wrong labels", names, schedule=table1.BY_ERROR)
+        _table1_trial(base, "tuned by Hamming error", names, schedule=table1.BY_ERROR)
         for base, names in (
             *(("LogReg", _ALL), ("CRF", _WITHOUT_CAL500)),
             *((base, _ALL) for base in ("CRBM + MF", "CRBM + LBP", _HASH)),
         )
     ),
-    _labels(
+    _table1_trial(
         _HASH,
-        "all settings trained to the end",
+        "all parameters trained to the end",
         schedule=replace(table1.BY_LOG_LOSS, rungs=(125,)),
     ),
-    _labels(
+    _table1_trial(
         _HASH,
-        "couplings start at 0.05, not 0.01",
+        "initial couplings of 0.05, not 0.01",
         fixed={"batch_size": 128, "init_scale": 0.05},
     ),
-    _labels(_HASH, "batches of 16", fixed={"batch_size": 16}),
-    _labels(_COMMITTEE, "128 hidden units, not 256", fixed=table1.MEMBER),
-    _labels(
-        _COMMITTEE,
-        "128 hidden units, and no narrower kernel to choose",
-        _WITHOUT_MAJORMINER,
-        grid=table1.WIDE,
-        fixed=table1.MEMBER,
+    _table1_trial(_HASH, "batches of 16", fixed={"batch_size": 16}),
+    _table1_trial(
+        _COMMITTEE, "128 hidden units, not 256", fixed=table1.MEMBER_DEFAULTS
     ),
-    _labels(
+    _table1_trial(
         _COMMITTEE,
-        "five members on the same validation rows, 5 bits, 2^-6",
+        "128 hidden units, without the narrow kernel",
+        _WITHOUT_MAJORMINER,
+        grid=table1.WIDE_KERNEL,
+        fixed=table1.MEMBER_DEFAULTS,
+    ),
+    _table1_trial(
+        _COMMITTEE,
+        "five members with the same validation cases, 5 bits, rate 2^-6",
         _WITHOUT_MAJORMINER,
         title="HashCRBM, kernel x 5 (ours)",
         grid={"learning_rate": [2**-6], **_WIDTHS},
         fixed={**_KERNEL, "n_bits": 5, "n_estimators": 5},
         n_members=0,
     ),
-    _labels(
+    _table1_trial(
         _COMMITTEE,
-        "five members on the same validation rows, all sets, 2^-4",
+        "five members with the same validation cases, all label sets, rate 2^-4",
         _WITHOUT_MAJORMINER,
         title="HashCRBM, kernel x 5, 2^-4 (ours)",
         grid={"learning_rate": [2**-4], **_WIDTHS},
@@ -128,26 +132,26 @@ LABELS = (
         n_members=0,
     ),
 )
-DIGITS = tuple(
-    _digits(base, "biases start at zero", rates, hidden_bias=None)
+TABLE2 = tuple(
+    _table2_trial(base, "initial biases of zero", rates, hidden_bias=None)
     for base, rates in (
         ("CD-1", (2**-2, 1.0)),
         ("CD-10", (2**-3, 1.0)),
         ("CD-PercLoss", (2**-3, 2**-2)),
-        (_RESTORED, (2**-4, 2**-4)),
+        (_MEAN_FIELD, (2**-4, 2**-4)),
     )
 )
 
 
 def complete(
-    labels: Store, digits: Store, *, say: runs.Say = print, **run_options: Any
+    labels: Store, digits: Store, *, echo: runs.Echo = print, **run_options: Any
 ) -> None:
-    """Run what is missing of all trials on data that is here."""
-    here = table1.present(
-        {cell.dataset for trial in LABELS for cell in trial.cells}, say
+    """Run the cells of all trials that are missing and whose data are available."""
+    available = table1.available_datasets(
+        {cell.dataset for trial in TABLE1 for cell in trial.cells}, echo
     )
-    for trial in LABELS:
-        cells = [cell for cell in trial.cells if cell.dataset in here]
-        runs.complete(cells, trial.run, labels, say=say, **run_options)
-    for trial in DIGITS:
-        runs.complete(trial.cells, trial.run, digits, say=say, **run_options)
+    for trial in TABLE1:
+        cells = [cell for cell in trial.cells if cell.dataset in available]
+        runs.complete(cells, trial.run, labels, echo=echo, **run_options)
+    for trial in TABLE2:
+        runs.complete(trial.cells, trial.run, digits, echo=echo, **run_options)

@@ -80,7 +80,7 @@ def test_a_model_of_each_precision_is_measured(monkeypatch):
     ).float()
     part = Batch(images, images)
     digits = denoising.Digits(part, part, part, noise=lambda batch, generator: batch)
-    monkeypatch.setattr(denoising, "digits", lambda kind, quick: digits)
+    monkeypatch.setattr(denoising, "load_digits", lambda kind, quick: digits)
     monkeypatch.setattr(precision, "SEEDS", (0,))
     rows = precision.rows(say=lambda text: None)
     assert [row["rule"] for row in rows] == ["CD-10", "CD-PercLoss-10"]

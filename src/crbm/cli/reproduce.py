@@ -53,7 +53,7 @@ def reproduce(
         quick=quick,
         n_jobs=jobs,
         dask=dask,
-        say=lambda text: typer.echo(text, err=True),
+        echo=lambda text: typer.echo(text, err=True),
     )
     if as_json:
         typer.echo(json.dumps([str(path) for path in paths]))

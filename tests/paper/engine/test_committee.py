@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from paper.engine import committee
-from paper.engine.committee import by_committee
-from paper.engine.tuning import Part, Parts, Schedule, grid
+from paper.engine.committee import tune_committee
+from paper.engine.tuning import Cases, FoldData, Schedule, expand
 
 N_ROWS = 40
 MADE = []
@@ -37,13 +37,13 @@ def parts():
     MADE.clear()
     label = np.arange(N_ROWS) % 2
     X, Y = np.stack([np.arange(N_ROWS), label], axis=1), label[:, None]
-    train, valid, test = (Part(X[i], Y[i]) for i in (slice(30), slice(30, 40), ...))
-    return Parts(train, valid, test)
+    train, valid, test = (Cases(X[i], Y[i]) for i in (slice(30), slice(30, 40), ...))
+    return FoldData(train, valid, test)
 
 
 def choose(parts, wrongs, n_members=5):
-    settings = grid({"wrong": wrongs})
-    return by_committee(Sure, settings, parts, Schedule((1, 2, 4)), n_members, seed=0)
+    settings = expand({"wrong": wrongs})
+    return tune_committee(Sure, settings, parts, Schedule((1, 2, 4)), n_members, seed=0)
 
 
 def test_each_row_of_training_and_validation_is_left_out_once(parts):
@@ -69,7 +69,7 @@ def test_rows_of_a_group_are_left_out_together(parts):
 def test_the_error_is_that_of_the_rows_left_out(parts):
     found = choose(parts, [0.25])
     assert found.error == 0.25
-    assert found.settings == {"wrong": 0.25}
+    assert found.params == {"wrong": 0.25}
 
 
 @pytest.mark.parametrize(("stop_by", "expected"), [("error", 0.3), ("log_loss", 0.6)])
@@ -81,21 +81,21 @@ def test_settings_are_compared_by_what_members_stop_by(parts, stop_by, expected)
             p = super().predict_proba(X)
             return p if self.wrong < 0.5 else 0.5 + 0.02 * (p - 0.5)
 
-    settings, schedule = grid({"wrong": [0.3, 0.6]}), Schedule((1,), stop_by=stop_by)
-    found = by_committee(Unsure, settings, parts, schedule, 5, seed=0)
-    assert found.settings == {"wrong": expected}
+    settings, schedule = expand({"wrong": [0.3, 0.6]}), Schedule((1,), stop_by=stop_by)
+    found = tune_committee(Unsure, settings, parts, schedule, 5, seed=0)
+    assert found.params == {"wrong": expected}
     assert found.error == expected
     assert all(member.how["stop_by"] == stop_by for member in MADE)
 
 
 def test_those_far_behind_are_given_up_and_the_best_is_chosen(parts, monkeypatch):
-    monkeypatch.setattr(committee, "CLOSE", 1.5)
+    monkeypatch.setattr(committee, "MAX_LOSS_RATIO", 1.5)
     found = choose(parts, [0.5, 0.2, 0.225])
     members = {wrong: 0 for wrong in (0.5, 0.2, 0.225)}
     for member in MADE:
         members[member.wrong] += 1
-    assert members == {0.5: committee.N_FIRST, 0.2: 5, 0.225: 5}
-    assert found.settings == {"wrong": 0.2}
+    assert members == {0.5: committee.N_FIRST_MEMBERS, 0.2: 5, 0.225: 5}
+    assert found.params == {"wrong": 0.2}
 
 
 def test_members_are_averaged(parts):

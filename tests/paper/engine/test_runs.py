@@ -19,12 +19,12 @@ def outcome(cell):
 
 def test_rows_come_in_the_order_of_their_cells(tmp_path):
     store = Store(tmp_path / "rows.jsonl")
-    runs.complete(CELLS[2:3], outcome, store, say=lambda text: None)
+    runs.complete(CELLS[2:3], outcome, store, echo=lambda text: None)
     told = []
-    rows = runs.complete(CELLS, outcome, store, say=told.append)
+    rows = runs.complete(CELLS, outcome, store, echo=told.append)
     assert [key(row) for row in rows] == [cell.key for cell in CELLS]
     assert [row["metrics"]["hamming"] for row in rows] == [10, 11, 12, 13, 14, 15]
-    assert told[0] == "1 of 6 runs were there already."
+    assert told[0] == "1 of 6 runs are finished already."
     assert [line.split()[0] for line in told[1:]] == ["1/5", "2/5", "3/5", "4/5", "5/5"]
 
 
@@ -36,7 +36,7 @@ def test_a_worker_that_has_grown_is_renewed_in_silence(tmp_path, recwarn):
         return Outcome({"pid": os.getpid()}, {})
 
     store = Store(tmp_path / "rows.jsonl")
-    rows = runs.complete(CELLS, grown, store, n_jobs=2, say=lambda text: None)
+    rows = runs.complete(CELLS, grown, store, n_jobs=2, echo=lambda text: None)
     assert [key(row) for row in rows] == [cell.key for cell in CELLS]
     assert len({row["metrics"]["pid"] for row in rows}) > 2
     assert [str(warning.message) for warning in recwarn] == []

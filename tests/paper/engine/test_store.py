@@ -5,7 +5,7 @@ import json
 import pytest
 
 import crbm
-from paper.engine.store import Cell, Outcome, Store, source
+from paper.engine.store import Cell, Outcome, Store, source_digest
 
 CELL = Cell("table1", "scene", "HashCRBM", 0, 0, {"n_bits": 7, "rungs": (1, 2)})
 OTHER = CELL._replace(fold=1)
@@ -30,12 +30,12 @@ def test_a_row_has_the_promised_fields(tmp_path):
 def test_the_source_has_another_name_when_a_line_changes(tmp_path, monkeypatch):
     def named(text):
         (tmp_path / "a.py").write_text(text)
-        source.cache_clear()
-        return source()
+        source_digest.cache_clear()
+        return source_digest()
 
     monkeypatch.setattr(crbm, "__file__", str(tmp_path / "__init__.py"))
     assert named("x = 1") == named("x = 1") != named("x = 2")
-    source.cache_clear()
+    source_digest.cache_clear()
 
 
 def test_rows_are_found_again_by_another_process(tmp_path):

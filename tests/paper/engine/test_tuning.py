@@ -25,12 +25,12 @@ def test_a_small_rate_is_not_dropped_for_learning_slowly(monkeypatch):
         return float(max(end, 20 - speed * classifier.n_epochs))
 
     monkeypatch.setattr(tuning, "error_on", error)
-    empty = tuning.Part(np.zeros((0, 1)), np.zeros((0, 1)))
-    nothing = tuning.Parts(empty, empty, empty)
-    settings = tuning.grid({"learning_rate": [0.1, 0.01]})
+    empty = tuning.Cases(np.zeros((0, 1)), np.zeros((0, 1)))
+    nothing = tuning.FoldData(empty, empty, empty)
+    settings = tuning.expand({"learning_rate": [0.1, 0.01]})
     schedule = Schedule(rungs=(2, 20), keep=0.5, patience=1, stop_by="error")
-    found = tuning.by_halving(Learner, settings, nothing, schedule, 0)
-    assert found.settings == {"learning_rate": 0.01}
+    found = tuning.tune_by_halving(Learner, settings, nothing, schedule, 0)
+    assert found.params == {"learning_rate": 0.01}
     assert found.error == 0
 
 
@@ -57,14 +57,16 @@ class Guess:
 
 @pytest.mark.parametrize(("stop_by", "chosen"), [("error", 0), ("log_loss", 1)])
 def test_settings_are_chosen_by_what_training_stops_by(stop_by, chosen):
-    part = tuning.Part(np.zeros((5, 1)), np.array([[0], [0], [0], [1], [1]]))
-    parts = tuning.Parts(part, part, part)
+    part = tuning.Cases(np.zeros((5, 1)), np.array([[0], [0], [0], [1], [1]]))
+    parts = tuning.FoldData(part, part, part)
     schedule = Schedule(rungs=(1,), stop_by=stop_by)
-    settings = tuning.grid({"learning_rate": [0, 1]})
-    found = tuning.by_halving(Guess, settings, parts, schedule, 0)
-    assert found.settings == {"learning_rate": chosen}
+    settings = tuning.expand({"learning_rate": [0, 1]})
+    found = tuning.tune_by_halving(Guess, settings, parts, schedule, 0)
+    assert found.params == {"learning_rate": chosen}
     assert found.classifier.stop_by == stop_by
     assert found.error == (0.6 if chosen else 0.4)
-    read = tuning.choose_readout(found, tuning.grid({"unsure": [0, 1]}), parts, stop_by)
-    assert read.settings == {"learning_rate": chosen, "unsure": chosen}
+    read = tuning.choose_readout(
+        found, tuning.expand({"unsure": [0, 1]}), parts, stop_by
+    )
+    assert read.params == {"learning_rate": chosen, "unsure": chosen}
     assert read.error == found.error

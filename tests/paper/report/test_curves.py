@@ -14,7 +14,7 @@ def folder(tmp_path):
     """A folder with runs of one model at two rates, of which the first is better."""
     store = Store(tmp_path / "table2.jsonl")
     for rate, errors in ((0.5, [3.0, 2.0]), (0.25, [4.0, 3.0])):
-        config = {**table2.MODELS["CD-1"].plain(), "quick": False}
+        config = {**table2.MODELS["CD-1"].to_dict(), "quick": False}
         cell = Cell(
             "table2", "occluded", "CD-1", None, 0, {**config, "learning_rate": rate}
         )
@@ -23,8 +23,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def render(folder, say=lambda text: None):
-    paths = reproduce.run("report", folder, quick=False, n_jobs=1, dask=None, say=say)
+def render(folder, echo=lambda text: None):
+    paths = reproduce.run("report", folder, quick=False, n_jobs=1, dask=None, echo=echo)
     return {path.name for path in paths}
 
 
@@ -48,6 +48,6 @@ def test_a_report_can_do_without_matplotlib(folder, monkeypatch):
     told = []
     assert render(folder, told.append) == {"report.html", "report.md"}
     assert told == [
-        "Without curves: Plotting needs `matplotlib`. Install it with "
+        "Curves are skipped: Plotting needs `matplotlib`. Install it with "
         "`pip install crbm[plot]`."
     ]

@@ -44,7 +44,7 @@ def small_digits(monkeypatch):
     cases = Batch(datasets.occlude(v, generator=torch.Generator().manual_seed(1)), v)
     parts = [cases.select(slice(40 * i, 40 * i + 40)) for i in range(3)]
     data = Digits(*parts, denoising.occlude)
-    monkeypatch.setattr(denoising, "digits", lambda kind, quick: data)
+    monkeypatch.setattr(denoising, "load_digits", lambda kind, quick: data)
     monkeypatch.setattr(table2, "QUICK_EPOCHS", 2)
     monkeypatch.setattr(table2, "RATES", (1.0, 0.25))
     monkeypatch.setattr(table2, "ADAM_RATES", (0.01, 0.001))
@@ -52,11 +52,11 @@ def small_digits(monkeypatch):
         small = replace(config, n_hidden=min(config.n_hidden, 4), batch_size=20)
         monkeypatch.setitem(table2.MODELS, name, small)
     for name in table2.START_RATES:
-        monkeypatch.setitem(table2.START_RATES, name, table2.grid_of(name)[0])
+        monkeypatch.setitem(table2.START_RATES, name, table2.rate_grid(name)[0])
 
 
-def run(target, folder, say=lambda text: None):
-    return reproduce.run(target, folder, quick=True, n_jobs=1, dask=None, say=say)
+def run(target, folder, echo=lambda text: None):
+    return reproduce.run(target, folder, quick=True, n_jobs=1, dask=None, echo=echo)
 
 
 def figures(folder):
@@ -91,7 +91,7 @@ def test_a_table_is_completed_after_an_interruption(
     request.getfixturevalue(fixture)
     run(target, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        run(target, tmp_path / "parts", say=StoppedAfter(3))
+        run(target, tmp_path / "parts", echo=StoppedAfter(3))
     whole = figures(tmp_path / "whole")
     assert len(whole) >= n_least
     assert 0 < len(figures(tmp_path / "parts")) < len(whole)
@@ -103,7 +103,7 @@ def test_the_report_shows_measured_beside_published(
     tmp_path, small_labels, monkeypatch
 ):
     run("table1", tmp_path)
-    monkeypatch.setattr(table1, "classify", lambda cell: pytest.fail("ran again"))
+    monkeypatch.setattr(table1, "run_cell", lambda cell: pytest.fail("ran again"))
     html, markdown = run("table1", tmp_path)
     [row] = [
         row
@@ -146,7 +146,7 @@ def test_pictures_of_figure_2(tmp_path, small_digits):
     assert all(path.stat().st_size > 2000 for path in paths)
     rows = table2.best_rate_rows(list(Store(tmp_path / "table2-quick.jsonl")))
     cell = figure2.cells(rows)["CD-PercLoss"]
-    lost = table2.weights_of(cell, tmp_path / "models")
+    lost = table2.weights_path(cell, tmp_path / "models")
     before = lost.read_bytes()
     lost.unlink()
     figure2.load_or_train(cell, tmp_path / "models")
@@ -158,7 +158,7 @@ def test_weights_of_other_settings_are_not_taken_for_those_of_a_run(tmp_path):
         "table2", "occluded", "CD-1", None, 0, {"quick": False, "learning_rate": 1.0}
     )
     after = before._replace(config={**before.config, "hidden_bias": -2.0})
-    paths = {table2.weights_of(cell, tmp_path) for cell in (before, after, before)}
+    paths = {table2.weights_path(cell, tmp_path) for cell in (before, after, before)}
     assert len(paths) == 2
 
 
@@ -186,34 +186,36 @@ def test_errors_among_changed_pixels_can_be_traded_for_others():
 def test_settings_are_chosen_on_validation_rows_alone(small_labels, monkeypatch):
     """Other test labels may change the error, never the choice."""
     cell = table1.cells(["yeast"], ["HashCRBM"], True)[0]
-    before = table1.classify(cell)
-    parts = table1.fold("yeast", 0)
+    before = table1.run_cell(cell)
+    parts = table1.load_fold("yeast", 0)
     test = parts.test._replace(Y=1 - parts.test.Y)
-    monkeypatch.setattr(table1, "fold", lambda name, place: parts._replace(test=test))
-    after = table1.classify(cell)
+    monkeypatch.setattr(
+        table1, "load_fold", lambda name, place: parts._replace(test=test)
+    )
+    after = table1.run_cell(cell)
     assert after.details == before.details
     assert after.metrics["hamming"] == pytest.approx(100 - before.metrics["hamming"])
 
 
 def test_refitting_keeps_the_settings_and_learns_from_all_rows(small_labels):
-    parts = table1.fold("yeast", 0)
+    parts = table1.load_fold("yeast", 0)
     model = table1.Model(
         table1.KNeighborsClassifier, {"n_neighbors": [1, 3]}, in_epochs=False
     )
-    single = table1.choose(model, parts, MINIATURE, 0)
-    found = table1.choose(replace(model, refit=True), parts, MINIATURE, 0)
-    assert (found.settings, found.error) == (single.settings, single.error)
+    single = table1.tune(model, parts, MINIATURE, 0)
+    found = table1.tune(replace(model, refit=True), parts, MINIATURE, 0)
+    assert (found.params, found.error) == (single.params, single.error)
     assert single.classifier.n_samples_fit_ == len(parts.train.Y)
     assert found.classifier.n_samples_fit_ == len(parts.train.Y) + len(parts.valid.Y)
 
 
 def test_outliers_are_cut_off_where_declared(small_labels, monkeypatch):
-    whole = table1.fold("yeast", 0)
+    whole = table1.load_fold("yeast", 0)
     (cell,) = table1.cells(["yeast"], ["LogReg"], True)[:1]
-    monkeypatch.setattr(table1, "CUT", {"yeast": 1.5})
+    monkeypatch.setattr(table1, "CLIP", {"yeast": 1.5})
     (other,) = table1.cells(["yeast"], ["LogReg"], True)[:1]
     assert other.config == {**cell.config, "cut": 1.5}  # another run than without
-    for part, before in zip(table1.fold("yeast", 0)[:3], whole[:3], strict=True):
+    for part, before in zip(table1.load_fold("yeast", 0)[:3], whole[:3], strict=True):
         assert abs(before.X).max() > 1.5
         assert np.array_equal(part.X, before.X.clip(-1.5, 1.5))
 
@@ -258,7 +260,7 @@ def errors_by_rate(monkeypatch):
         return Outcome({"all": error}, {"validation": [error]})
 
     monkeypatch.setattr(table2, "search_rates", search)
-    monkeypatch.setattr(table2, "restore", restore)
+    monkeypatch.setattr(table2, "run_cell", restore)
 
 
 @pytest.mark.parametrize("model", ["CD-10", next(iter(table2.OURS))])
@@ -282,7 +284,7 @@ def test_smaller_rates_are_tried_until_the_error_rises(tmp_path, errors_by_rate,
 def test_there_is_nothing_below_the_smallest_rate():
     rates = {("occluded", "CD-1"): list(table2.RATES[-2:])}
     best = {("occluded", "CD-1"): [table2.RATES[-1]]}
-    assert table2.with_next(rates, best) == rates
+    assert table2.add_smaller_rates(rates, best) == rates
 
 
 def test_a_search_over_other_rates_is_another_run(monkeypatch):
@@ -297,7 +299,7 @@ def trained(rate, seed, *validation, model="CD-1"):
     rates = {"learning_rate": rate}
     return {
         **row,
-        "config": {**table2.MODELS[model].plain(), "quick": False, **rates},
+        "config": {**table2.MODELS[model].to_dict(), "quick": False, **rates},
         "details": {"validation": list(validation)},
     }
 
@@ -315,11 +317,11 @@ def test_the_first_seed_decides_on_the_rate():
 
 
 def test_models_start_where_they_are_told_to(small_digits):
-    data = denoising.digits("occluded", quick=True)
+    data = denoising.load_digits("occluded", quick=True)
 
     def biases(hidden_bias):
         config = denoising.Config(n_hidden=4, hidden_bias=hidden_bias)
-        model = denoising.new_model(config, torch.Generator(), data.train.v)
+        model = denoising.make_model(config, torch.Generator(), data.train.v)
         return model.bias_v, model.bias_h
 
     v, h = biases(-3.0)
@@ -332,11 +334,11 @@ def test_models_start_where_they_are_told_to(small_digits):
 
 def test_a_start_is_trained_by_cd_percloss_and_counts_as_epochs(small_digits):
     config = denoising.Config(objective="mean_field", start_epochs=2, n_hidden=4)
-    data = denoising.digits("occluded", quick=True)
+    data = denoising.load_digits("occluded", quick=True)
 
     def trained_for(config, rate, n_epochs):
         generator = torch.Generator().manual_seed(0)
-        model = denoising.new_model(config, generator)
+        model = denoising.make_model(config, generator)
         return denoising.train(model, config, rate, data, generator, n_epochs)
 
     history = trained_for(config, 0.1, 3)
