@@ -1,5 +1,6 @@
 """What the classifiers predict, against enumeration and planted structure."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -134,6 +135,39 @@ def test_hash_given_known_labels_conditions_on_agreeing_candidates(hashed):
             continue
         expected = joint(hashed, X_TEST[case], agreeing) @ np.array(agreeing)
         np.testing.assert_allclose(p[case], expected, rtol=1e-3, atol=1e-5)
+
+
+def score(measure, answer, truth):
+    """F1 or the Jaccard index of one answer."""
+    both, total = (answer & truth).sum(), answer.sum() + truth.sum()
+    if total == 0:
+        return 1.0
+    return 2 * both / total if measure == "example_f1" else both / (total - both)
+
+
+@pytest.mark.parametrize("measure", ["example_f1", "jaccard"])
+def test_hash_predicts_the_best_answer_over_the_candidates(hashed, measure, tmp_path):
+    """No other answer scores more in expectation, with known labels and without."""
+    chosen = copy.copy(hashed).set_params(prediction=measure)
+    known = np.full((10, 6), np.nan)
+    known[5:, 0] = Y_TEST[5:10, 0]
+    answers = chosen.predict(X_TEST[:10], known=known)
+    assert np.array_equal(answers[5:, 0], known[5:, 0])
+    for case in range(10):
+        candidates = np.array(candidates_of(hashed, X_TEST[case]))
+        agrees = ((candidates == known[case]) | np.isnan(known[case])).all(1)
+        p = joint(hashed, X_TEST[case], candidates[agrees].tolist())
+        values = {
+            answer: sum(
+                chance * score(measure, np.array(answer), truth)
+                for chance, truth in zip(p, candidates[agrees], strict=True)
+            )
+            for answer in itertools.product((0, 1), repeat=6)
+        }
+        assert values[tuple(answers[case])] > max(values.values()) - 1e-5
+    chosen.save(tmp_path / "model.safetensors")
+    loaded = crbm.load(tmp_path / "model.safetensors")
+    assert np.array_equal(loaded.predict(X_TEST), chosen.predict(X_TEST))
 
 
 def test_hash_answers_when_no_candidate_agrees_with_what_is_known(hashed):

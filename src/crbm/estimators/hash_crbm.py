@@ -14,7 +14,7 @@ from sklearn.base import clone
 from torch import Generator, Tensor
 from torch.nn.functional import pad
 
-from crbm import checks
+from crbm import checks, decisions
 from crbm.energies import Energy
 from crbm.estimators.structured import StructuredClassifier, padded
 from crbm.hashing import CandidateSets
@@ -30,6 +30,9 @@ LARGEST_TABLE = 2**24
 SMALL_TABLE = 1024
 # Cases that the recall of the candidates is estimated from.
 RECALL_CASES = 10_000
+
+
+PREDICTIONS = ("marginals", "mode", "example_f1", "jaccard")
 
 
 class SetTable(NamedTuple):
@@ -84,7 +87,8 @@ class HashCRBMClassifier(StructuredClassifier):
         How much a candidate counts before anything is learned: "counts", how often
         its label set was seen in training, or "uniform", the paper's choice.
     prediction
-        "marginals" (best for Hamming error) or "mode" (best for whole sets).
+        "marginals" (best for Hamming error), "mode" (best for whole sets),
+        "example_f1" or "jaccard" (best for these two), see `crbm.decisions`.
     n_estimators
         Models with different seeds whose joint distributions are averaged.
 
@@ -151,7 +155,7 @@ class HashCRBMClassifier(StructuredClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         checks.one_of("base_measure", self.base_measure, ("counts", "uniform"))
-        checks.one_of("prediction", self.prediction, ("marginals", "mode"))
+        checks.one_of("prediction", self.prediction, PREDICTIONS)
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
 
     def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
@@ -174,7 +178,19 @@ class HashCRBMClassifier(StructuredClassifier):
     ) -> np.ndarray:
         if self.prediction == "marginals":
             return super()._labels(u, known, p)
-        return self._mode(u, known).numpy() > 0.5
+        if self.prediction == "mode":
+            return self._mode(u, known).numpy() > 0.5
+        decide = getattr(decisions, self.prediction)
+        return np.concatenate([decide(joint) for joint in self._joints(u, known)])
+
+    @torch.no_grad()
+    def _joints(self, u: Tensor, known: Tensor | None) -> Iterator[decisions.Joint]:
+        for posterior in self._posteriors(u, known):
+            if posterior.ids is None:
+                yield decisions.Joint(posterior.weight, posterior.v)
+            else:
+                weight = exact.weight_by_row(posterior)
+                yield decisions.Joint(weight, posterior.v)
 
     def _learn_candidates(self, data: Batch, *, more: bool) -> None:
         assert data.u is not None

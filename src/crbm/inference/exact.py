@@ -158,5 +158,11 @@ def average(states: States) -> Float[Tensor, "*batch visible"]:
     assert states.weight is not None
     if states.ids is None:
         return (states.weight[..., None, :] @ states.v).squeeze(-2)
+    return weight_by_row(states) @ states.v
+
+
+def weight_by_row(states: States) -> Float[Tensor, "batch rows"]:
+    """The weight of each row of a shared table; 0 for rows that are not states."""
+    assert states.ids is not None and states.weight is not None
     by_row = states.v.new_zeros(len(states.ids), len(states.v))
-    return by_row.scatter_add_(1, states.ids, states.weight) @ states.v
+    return by_row.scatter_add_(1, states.ids, states.weight)

@@ -24,8 +24,9 @@ export async function labelView(models, showError) {
       const free = models.map((model) => post(modelUrl(model, "predict"), { input: row }));
       const conditional = models.map((model) => post(modelUrl(model, "predict"), { input: row, known: given }));
       const sets = models.map((model) => post(modelUrl(model, "top-k"), { input: row, known: given, k: N_SETS }));
-      board.show(await Promise.all(conditional), await Promise.all(free), given);
-      (await Promise.all(sets)).forEach((result, index) => lists[index].show(result.sets));
+      const predictions = await Promise.all(conditional);
+      board.show(predictions, await Promise.all(free), given);
+      (await Promise.all(sets)).forEach((result, index) => lists[index].show(result.sets, predictions[index].labels));
       showError();
     } catch (error) {
       showError(error.message);
@@ -174,22 +175,36 @@ class Bar {
   }
 }
 
-/** The most probable label sets of one model. */
+// What each value of the parameter `prediction` predicts.
+const RULES = {
+  marginals: "Predicted: the labels above their thresholds",
+  mode: "Predicted: the most probable set",
+  example_f1: "Predicted: the highest expected F1",
+  jaccard: "Predicted: the highest expected Jaccard index",
+};
+
+function chips(labels) {
+  return labels.length ? labels.map((label) => element("span", { className: "chip" }, label)) : ["no label"];
+}
+
+/** The prediction of one model, and its most probable label sets. */
 class SetList {
   constructor(model, index) {
     this.index = index;
+    this.predicted = element("div", { className: "chips predicted" });
     this.list = element("ol", { className: "sets" });
+    const rule = RULES[model.parameters.prediction] ?? "Predicted";
     this.root = element("article", { className: "card", dataset: { model: model.name } },
-      element("h2", {}, model.name), element("p", { className: "hint" }, "Most probable label sets and their joint probabilities"), this.list);
+      element("h2", {}, model.name), element("p", { className: "hint" }, rule), this.predicted, element("p", { className: "hint" }, "Most probable label sets and their joint probabilities"), this.list);
   }
 
-  show(sets) {
+  show(sets, predicted) {
+    this.predicted.replaceChildren(...chips(predicted));
     this.list.replaceChildren(...sets.map(({ labels, probability }) => {
       const fill = element("div", { className: `fill model-${this.index % 6}` });
       fill.style.width = `${100 * probability}%`;
-      const chips = labels.length ? labels.map((label) => element("span", { className: "chip" }, label)) : ["no label"];
       return element("li", {},
-        element("div", { className: "chips" }, ...chips),
+        element("div", { className: "chips" }, ...chips(labels)),
         element("div", { className: "bar" }, element("div", { className: "track" }, fill), element("span", { className: "value" }, percent(probability))));
     }));
   }
