@@ -163,6 +163,7 @@ def average(states: States) -> Float[Tensor, "*batch visible"]:
 
 def weight_by_row(states: States) -> Float[Tensor, "batch rows"]:
     """The weight of each row of a shared table; 0 for rows that are not states."""
-    assert states.ids is not None and states.weight is not None
+    assert states.ids is not None
+    assert states.weight is not None
     by_row = states.v.new_zeros(len(states.ids), len(states.v))
     return by_row.scatter_add_(1, states.ids, states.weight)
