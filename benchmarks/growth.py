@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from crbm import training
-from crbm.estimators.hash_crbm import HashedCases
+from crbm.estimators.hash_crbm import HashedCases, SetTable
 from crbm.hashing.ragged import Groups, Ragged
 from crbm.models import CRBM
 from crbm.objectives import CandidateLikelihood, Objective, Perceptron
@@ -139,7 +139,7 @@ def _labels(n_sets: int, *, hashed: bool) -> Work:
     v = table[: len(u)]
     data: Cases = Batch(u, v, candidates=table)
     if hashed:
-        data = HashedCases(u, v, None, table, _few(len(u), n_sets))
+        data = HashedCases(u, v, None, SetTable(table, None), _few(len(u), n_sets))
     return _learning(model, CandidateLikelihood(), data, LABEL_BATCH, generator)
 
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 import crbm
 from crbm import objectives
-from crbm.estimators import StructuredClassifier
+from crbm.estimators import LabelSetClassifier, StructuredClassifier
 from crbm.hashing import CandidateSets
 from crbm.inference import exact, mean_field, search
 from planted import copied_patterns
@@ -56,7 +56,7 @@ def test_a_users_own_class_is_saved_and_loaded(tmp_path):
 
 def test_a_class_that_is_not_imported_is_named(tmp_path, monkeypatch):
     NetworkClassifier(**QUICK).fit(X, Y).save(tmp_path / "own.safetensors")
-    monkeypatch.delitem(StructuredClassifier.registry, "NetworkClassifier")
+    monkeypatch.delitem(LabelSetClassifier.registry, "NetworkClassifier")
     with pytest.raises(ValueError, match="`NetworkClassifier` is not known here"):
         crbm.load(tmp_path / "own.safetensors")
 

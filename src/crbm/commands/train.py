@@ -16,11 +16,11 @@ from crbm.commands.data import in_single_precision, load, select_part
 from crbm.commands.output import check_output_path
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
-from crbm.estimators import StructuredClassifier
+from crbm.estimators import LabelSetClassifier
 
-MODELS: dict[str, type[StructuredClassifier]] = {
+MODELS: dict[str, type[LabelSetClassifier]] = {
     kind.short_name: kind
-    for kind in StructuredClassifier.registry.values()
+    for kind in LabelSetClassifier.registry.values()
     if kind.short_name is not None
 }
 
@@ -71,7 +71,7 @@ def run(
     return {"out": str(out), **summary(classifier)}
 
 
-def make_classifier(model: str, parameters: Mapping[str, Any]) -> StructuredClassifier:
+def make_classifier(model: str, parameters: Mapping[str, Any]) -> LabelSetClassifier:
     """Make an unfitted classifier of a kind in `MODELS`."""
     if model not in MODELS:
         known = ", ".join(f"`{name}`" for name in MODELS)
@@ -86,7 +86,7 @@ def default_preprocessing(X: Any) -> str:
 
 
 def fit(
-    classifier: StructuredClassifier, data: Dataset, held_out: Dataset | None = None
+    classifier: LabelSetClassifier, data: Dataset, held_out: Dataset | None = None
 ) -> None:
     """Fit to a data set and store its column names, to match files by name later."""
     X, validation = in_single_precision(data.X), None
@@ -119,7 +119,7 @@ def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def check_parameters(
-    classifier: StructuredClassifier, parameters: Mapping[str, Any]
+    classifier: LabelSetClassifier, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Check that the classifier has these parameters; look up `optimizer` by name."""
     known = classifier.get_params()
@@ -133,7 +133,7 @@ def check_parameters(
     return {name: _find_optimizer(name, value) for name, value in parameters.items()}
 
 
-def summary(classifier: StructuredClassifier) -> dict[str, Any]:
+def summary(classifier: LabelSetClassifier) -> dict[str, Any]:
     """The main figures of a fit: sizes, epochs, loss, validation error and time."""
     history = classifier.histories_[0]
     best = history.best_epoch

@@ -5,12 +5,14 @@ from crbm.estimators.crf import CRFClassifier
 from crbm.estimators.files import load
 from crbm.estimators.hash_crbm import HashCRBMClassifier
 from crbm.estimators.logistic import LogisticClassifier
-from crbm.estimators.structured import StructuredClassifier, TopK
+from crbm.estimators.predictor import LabelSetClassifier, TopK
+from crbm.estimators.structured import StructuredClassifier
 
 __all__ = [
     "CRBMClassifier",
     "CRFClassifier",
     "HashCRBMClassifier",
+    "LabelSetClassifier",
     "LogisticClassifier",
     "StructuredClassifier",
     "TopK",

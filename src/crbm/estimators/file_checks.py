@@ -16,6 +16,7 @@ from torch import Tensor
 from crbm import checks
 
 if TYPE_CHECKING:
+    from crbm.estimators.predictor import LabelSetClassifier
     from crbm.estimators.structured import StructuredClassifier
 
 # Tensors for the reader of a file; nothing is computed from them.
@@ -37,7 +38,6 @@ def check_fitted(fitted: dict[str, Any]) -> None:
     """Refuse sizes and names of the wrong kind, or that contradict each other."""
     checks.whole_number("n_labels_", fitted["n_labels_"], at_least=1)
     checks.whole_number("n_features_in_", fitted["n_features_in_"], at_least=1)
-    checks.whole_number("n_iter_", fitted["n_iter_"], at_least=0)
     if not isinstance(fitted["single_column_"], bool):
         raise ValueError("`single_column_` is not true or false")
     _check_names("label_names_", fitted["label_names_"], fitted["n_labels_"])
@@ -55,14 +55,18 @@ def check_fitted(fitted: dict[str, Any]) -> None:
         raise ValueError(f"`output_shape_` {shape} is not of `n_labels_` outputs")
 
 
-def check_classifier(classifier: StructuredClassifier) -> None:
-    """Refuse a restored classifier whose parts do not fit together."""
-    classifier._check_parameters()
+def check_models(classifier: StructuredClassifier) -> None:
+    """Refuse restored members that cannot belong together."""
     classifier._objective()
-    n_labels = classifier.n_labels_
     dtypes = {p.dtype for model in classifier.models_ for p in model.parameters()}
     if len(dtypes) != 1 or not dtypes <= {torch.float32, torch.float64}:
         raise ValueError(f"the weights are of the types {sorted(map(str, dtypes))}")
+
+
+def check_classifier(classifier: LabelSetClassifier) -> None:
+    """Refuse a restored classifier whose parts do not fit together."""
+    classifier._check_parameters()
+    n_labels = classifier.n_labels_
     if classifier.thresholds_.dtype != np.float64:
         raise ValueError(f"`thresholds` are {classifier.thresholds_.dtype}")
     _check_shape("thresholds", classifier.thresholds_, (n_labels,))

@@ -15,7 +15,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from crbm import inference, objectives, persistence
+from crbm import checks, inference, objectives, persistence
 from crbm.estimators import file_checks
 from crbm.estimators.checkpoints import OF_THE_RUN
 from crbm.messages import one_line
@@ -23,9 +23,10 @@ from crbm.preprocessing import Preprocessor, check_gamma
 from crbm.training import History
 
 if TYPE_CHECKING:
+    from crbm.estimators.predictor import LabelSetClassifier
     from crbm.estimators.structured import StructuredClassifier
 
-PLAIN = ("n_labels_", "single_column_", "label_names_", "n_features_in_", "n_iter_")
+PLAIN = ("n_labels_", "single_column_", "label_names_", "n_features_in_")
 # What restoring contents that are not a classifier's may raise.
 WRONG = (
     ArithmeticError,
@@ -37,24 +38,33 @@ WRONG = (
 )
 
 
-def save(classifier: StructuredClassifier, path: str | Path) -> None:
+def save(classifier: LabelSetClassifier, path: str | Path) -> None:
     """Write a fitted classifier to one file."""
     check_is_fitted(classifier)
     tensors = {"thresholds": torch.from_numpy(classifier.thresholds_)}
+    if hasattr(classifier, "examples_"):
+        tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
+    trained, own = classifier._trained_state()[0], classifier._state()[0]
+    file_checks.check_tensors(tensors | trained | own)
+    persistence.write(path, tensors | trained | own, description(classifier))
+
+
+def models_state(
+    classifier: StructuredClassifier,
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The weights of the members, the preprocessing and the training record."""
+    tensors = {}
     for place, model in enumerate(classifier.models_):
         for name, weight in model.state_dict().items():
             tensors[f"models.{place}.{name}"] = weight
     if classifier.preprocessing != "none":
         for name, tensor in classifier.preprocessor_.state().items():
             tensors[f"preprocessing.{name}"] = tensor
-    if hasattr(classifier, "examples_"):
-        tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
-    own, _ = classifier._state()
-    file_checks.check_tensors(tensors | own)
-    persistence.write(path, tensors | own, description(classifier))
+    histories = [history.as_dict() for history in classifier.histories_]
+    return tensors, {"histories_": histories, "n_iter_": classifier.n_iter_}
 
 
-def load(path: str | Path) -> StructuredClassifier:
+def load(path: str | Path) -> LabelSetClassifier:
     """The classifier that `save` wrote, predicting as it did, bit for bit.
 
     Nothing in the file is executed, so files of strangers are safe to load. For a file
@@ -71,11 +81,11 @@ def load(path: str | Path) -> StructuredClassifier:
     >>> bool((crbm.load(path).predict(X) == classifier.predict(X)).all())
     True
     """
-    from crbm.estimators.structured import StructuredClassifier
+    from crbm.estimators.predictor import LabelSetClassifier
 
     tensors, described = persistence.read(path)
     try:
-        kind = _find_class(StructuredClassifier.registry, described["class"])
+        kind = _find_class(LabelSetClassifier.registry, described["class"])
         parameters = kind.earlier_defaults | _parameters(described["parameters"])
         classifier = kind(**parameters)
         file_checks.check_tensors(tensors)
@@ -98,7 +108,7 @@ def _find_class(registry: dict[str, Any], name: str) -> Any:
     return registry[name]
 
 
-def description(classifier: StructuredClassifier) -> dict[str, Any]:
+def description(classifier: LabelSetClassifier) -> dict[str, Any]:
     """What a classifier is and how it was trained, as plain data."""
     fitted = {name: getattr(classifier, name) for name in PLAIN}
     fitted["classes_"] = np.asarray(classifier.classes_).tolist()
@@ -108,7 +118,6 @@ def description(classifier: StructuredClassifier) -> dict[str, Any]:
         fitted["trained_on_"] = classifier.trained_on_
     if hasattr(classifier, "output_shape_"):
         fitted["output_shape_"] = list(classifier.output_shape_)
-    fitted["histories_"] = [history.as_dict() for history in classifier.histories_]
     return {
         "class": type(classifier).__name__,
         "parameters": {
@@ -116,7 +125,7 @@ def description(classifier: StructuredClassifier) -> dict[str, Any]:
             for name, value in classifier.get_params(deep=False).items()
             if name not in OF_THE_RUN
         },
-        "fitted": fitted | classifier._state()[1],
+        "fitted": fitted | classifier._trained_state()[1] | classifier._state()[1],
         "versions": {
             "python": platform.python_version(),
             "torch": torch.__version__,
@@ -126,7 +135,7 @@ def description(classifier: StructuredClassifier) -> dict[str, Any]:
 
 
 def _restore(
-    classifier: StructuredClassifier, fitted: dict[str, Any], tensors: dict[str, Tensor]
+    classifier: LabelSetClassifier, fitted: dict[str, Any], tensors: dict[str, Tensor]
 ) -> None:
     for name in PLAIN:
         setattr(classifier, name, fitted[name])
@@ -134,6 +143,20 @@ def _restore(
     if "feature_names_in_" in fitted:
         names = np.asarray(fitted["feature_names_in_"], dtype=object)
         classifier.feature_names_in_ = names
+    classifier._restore_trained(tensors, fitted)
+    classifier.thresholds_ = tensors["thresholds"].numpy()
+    classifier.describe(
+        trained_on=fitted.get("trained_on_"),
+        examples=tensors["examples"].numpy() if "examples" in tensors else None,
+        output_shape=fitted.get("output_shape_"),
+    )
+    classifier._restore(tensors, fitted)
+
+
+def restore_models(
+    classifier: StructuredClassifier, tensors: dict[str, Tensor], fitted: dict[str, Any]
+) -> None:
+    """Set what `models_state` gave."""
     if classifier.preprocessing != "none":
         check_gamma(classifier.kernel_gamma)
         classifier.preprocessor_ = Preprocessor.from_state(
@@ -143,13 +166,9 @@ def _restore(
         )
     _restore_models(classifier, tensors)
     classifier.histories_ = [History.from_dict(h) for h in fitted["histories_"]]
-    classifier.thresholds_ = tensors["thresholds"].numpy()
-    classifier.describe(
-        trained_on=fitted.get("trained_on_"),
-        examples=tensors["examples"].numpy() if "examples" in tensors else None,
-        output_shape=fitted.get("output_shape_"),
-    )
-    classifier._restore(tensors, fitted)
+    checks.whole_number("n_iter_", fitted["n_iter_"], at_least=0)
+    classifier.n_iter_ = fitted["n_iter_"]
+    file_checks.check_models(classifier)
 
 
 def _restore_models(

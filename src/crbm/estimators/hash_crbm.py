@@ -16,7 +16,8 @@ from torch.nn.functional import pad
 
 from crbm import checks, decisions
 from crbm.energies import Energy
-from crbm.estimators.structured import StructuredClassifier, padded
+from crbm.estimators.predictor import padded
+from crbm.estimators.structured import StructuredClassifier
 from crbm.hashing import CandidateSets
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.inference import exact

@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from jaxtyping import Float
 from torch import Generator, Tensor
-from torch.nn.functional import pad
 
 from crbm import checks, decisions
 from crbm.energies import Energy
 from crbm.estimators import encoding, files, joint, members
 from crbm.estimators.members import Augment
+from crbm.estimators.predictor import LabelSetClassifier
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
 from crbm.preprocessing import KINDS, check_gamma
 from crbm.types import Batch, Cases, Found, Marginals
 
 METRICS = (None, "hamming", "micro_f1", "macro_f1", "subset_accuracy")
-TINY = 1e-12
-
-
-class TopK(NamedTuple):
-    """The likeliest label sets of each case, best first, and their probabilities.
-
-    Where there are fewer than k sets, the rest have no labels and probability 0.
-    """
-
-    labels: Int64[np.ndarray, "cases k labels"]
-    probability: Float[np.ndarray, "cases k"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A classifier whose labels are predicted together; the base of all of ours.
+class StructuredClassifier(LabelSetClassifier):
+    """A classifier whose members are energy-based models trained on the cases.
 
     A subclass defines `_new_model`, `_objective` and `_infer`. It is registered under
     its class name, so that its files can be loaded, and under `short_name` on the
@@ -126,17 +112,6 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
     resume: bool = False
     progress: bool | None = False
 
-    registry: ClassVar[dict[str, type[StructuredClassifier]]] = {}
-    short_name: ClassVar[str | None] = None
-    # Whether joint probabilities cost no more than predictions.
-    has_cheap_joint: ClassVar[bool] = False
-    # Values of parameters that files of earlier versions do not name.
-    earlier_defaults: ClassVar[dict[str, Any]] = {}
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        StructuredClassifier.registry[cls.__name__] = cls
-
     # What a subclass defines
 
     @abstractmethod
@@ -194,15 +169,6 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
         question = joint.Question(u, known, rounded)
         return joint.top_k(self.models_, self.label_sets_, question, k)
 
-    def _labels(
-        self, u: Tensor, known: Tensor | None, p: np.ndarray | None = None
-    ) -> np.ndarray:
-        """True where a case has a label; `p` are the marginals, if at hand."""
-        if p is None:
-            p = self._marginals(u, known).numpy().astype(np.float64)
-        given = None if known is None else known.numpy()
-        return with_known(p > self.thresholds_, given)
-
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Tensors and plain data of this class that a file must hold."""
         return {"observed": self.label_sets_.to(torch.uint8)}, {}
@@ -210,6 +176,14 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
     def _restore(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
         """Set what `_state` gave."""
         self._seen_sets = tensors["observed"].to(encoding.precision(self))
+
+    def _trained_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        return files.models_state(self)
+
+    def _restore_trained(
+        self, tensors: dict[str, Tensor], plain: dict[str, Any]
+    ) -> None:
+        files.restore_models(self, tensors, plain)
 
     def _check_parameters(self) -> None:
         checks.one_of("preprocessing", self.preprocessing, KINDS)
@@ -304,76 +278,7 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
         truth = held_out.v.numpy().astype(np.float64)
         self.thresholds_ = decisions.tuned_thresholds(self.thresholds, truth, p)
 
-    # Prediction
-
-    def predict(self, X: Any, known: Any = None) -> np.ndarray:
-        """The labels of each case.
-
-        Parameters
-        ----------
-        X
-            Inputs, one row per case.
-        known
-            Labels that are known already, NaN where they are not; predictions are
-            made given them.
-        """
-        labels = [self._labels(*piece) for piece in self._pieces(X, known)]
-        return encoding.decode_labels(self, np.concatenate(labels, dtype=np.int64))
-
-    def predict_batches(self, X: Any, known: Any = None) -> Iterator[np.ndarray]:
-        """The labels, 1024 cases at a time: where all of them do not fit in memory.
-
-        Examples
-        --------
-        Inputs in a file are read as they are needed, and need not fit either::
-
-            X = np.load("inputs.npy", mmap_mode="r")
-            for labels in classifier.predict_batches(X):
-                ...
-        """
-        for piece in self._pieces(X, known):
-            yield encoding.decode_labels(self, self._labels(*piece).astype(np.int64))
-
-    def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
-        """p(v_i = 1 | u), one column per label; for a single column one per class."""
-        p = with_known(self._all_marginals(X, known), known)
-        return np.hstack([1 - p, p]) if self.single_column_ else p
-
-    def predict_with_proba(
-        self, X: Any, known: Any = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Labels as 0 and 1 and p(v_i = 1 | u), one column per label, in one pass."""
-        probabilities, labels = [], []
-        for u, given in self._pieces(X, known):
-            probabilities.append(self._marginals(u, given).numpy().astype(np.float64))
-            labels.append(self._labels(u, given, probabilities[-1]))
-        p = np.concatenate(probabilities).clip(TINY, 1 - TINY)
-        return np.concatenate(labels, dtype=np.int64), with_known(p, known)
-
-    def predict_top_k(self, X: Any, k: int = 5, known: Any = None) -> TopK:
-        """The `k` likeliest label sets of each case with their joint probabilities.
-
-        With labels that are `known` (NaN where they are not), only sets that agree with
-        them count, and their probabilities are given them.
-        """
-        checks.whole_number("k", k, at_least=1)
-        parts = [padded(*self._top_k(u, k, v), k) for u, v in self._pieces(X, known)]
-        labels, probability = zip(*parts, strict=True)
-        return TopK(
-            torch.cat(labels).to(torch.int64).numpy(), torch.cat(probability).numpy()
-        )
-
-    def score_samples(self, X: Any, Y: Any = None) -> Float[np.ndarray, " cases"]:
-        """Log p(v | u) of each case's labels; unknown ones (NaN) are summed out.
-
-        Without labels, that of the predicted ones: how sure the prediction is.
-        """
-        check_is_fitted(self)
-        scores = []
-        for u, v in self._pieces(X, self.predict(X) if Y is None else Y):
-            assert v is not None
-            scores.append(self._log_probability(u, v))
-        return torch.cat(scores).numpy()
+    # Members
 
     @torch.no_grad()
     def condition(self, X: Any, known: Any = None) -> list[Energy]:
@@ -382,85 +287,3 @@ class StructuredClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC
         clamps = None if known is None else torch.cat(given)
         cases = torch.cat(u)
         return [model.condition(cases).detach().clamp(clamps) for model in self.models_]
-
-    def transform(self, X: Any) -> Float[np.ndarray, "cases labels"]:
-        """The marginals as features, named by the labels."""
-        return self._all_marginals(X, None)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the labels."""
-        check_is_fitted(self)
-        return np.asarray(self.label_names_, dtype=object)
-
-    def _all_marginals(self, X: Any, known: Any) -> Float[np.ndarray, "cases labels"]:
-        """The marginals of all cases, kept inside (0, 1)."""
-        parts = [self._marginals(*piece).numpy() for piece in self._pieces(X, known)]
-        return np.concatenate(parts, dtype=np.float64).clip(TINY, 1 - TINY)
-
-    def _pieces(
-        self, X: Any, labels: Any = None
-    ) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """Some cases at a time, with their labels where these are given."""
-        check_is_fitted(self)
-        v = None if labels is None else encoding.encode_labels(self, labels)
-        return encoding.rows_at_a_time(self, X, v)
-
-    # Files
-
-    def describe(
-        self,
-        *,
-        label_names: Sequence[str] | None = None,
-        trained_on: dict[str, Any] | None = None,
-        examples: Any = None,
-        output_shape: Sequence[int] | None = None,
-    ) -> StructuredClassifier:
-        """Attach what a file of this classifier should tell its readers.
-
-        Parameters
-        ----------
-        label_names
-            Names of the labels, where `fit` got them without.
-        trained_on
-            Plain data about the training data, e.g. their name and feature names.
-        examples
-            Rows of inputs to try the classifier on.
-        output_shape
-            Height and width, where the labels are the pixels of an image.
-        """
-        check_is_fitted(self)
-        if label_names is not None:
-            self.label_names_ = list(label_names)
-        if trained_on is not None:
-            self.trained_on_ = dict(trained_on)
-        if examples is not None:
-            self.examples_ = np.asarray(examples)
-        if output_shape is not None:
-            self.output_shape_ = tuple(output_shape)
-        return self
-
-    def save(self, path: str | Path) -> None:
-        """Write the fitted classifier to one .safetensors file."""
-        files.save(self, path)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def padded(labels: Tensor, probability: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """k label sets per case, the missing ones empty and of probability 0."""
-    missing = (0, k - labels.shape[1])
-    return pad(labels, (0, 0, *missing)), pad(probability, missing)
-
-
-def with_known(labels: np.ndarray, known: Any) -> np.ndarray:
-    """Predictions with the known labels in their place."""
-    if known is None:
-        return labels
-    known = np.asarray(known, dtype=np.float64)
-    return np.where(np.isnan(known), labels, np.nan_to_num(known)).astype(labels.dtype)
