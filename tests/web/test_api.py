@@ -169,12 +169,17 @@ def test_the_schema_is_valid_and_covers_the_routes(client):
     validate(schema)
     assert "/api/models/{name}/predict" in schema["paths"]
     answers = schema["paths"]["/api/models/{name}/predict"]["post"]["responses"]
-    assert {"200", "404", "413", "422", "503"} <= answers.keys()
+    statuses = (200, 400, 401, 404, 405, 408, 413, 415, 422, 431, 500, 503)
+    assert answers.keys() == set(map(str, statuses))
+    for path, operations in schema["paths"].items():
+        for operation in operations.values():
+            assert {"200", "400", "401", "405"} <= operation["responses"].keys(), path
 
 
 def test_the_page_loads_nothing_from_other_sites(client):
     page = client.get("/")
-    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self';")
     assert "//" not in page.text.replace("<!doctype", "")
     for path in ("main.js", "style.css", "views.css", "icon.svg"):
         assert f"/static/{path}" in page.text

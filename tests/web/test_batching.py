@@ -1,4 +1,4 @@
-"""Waiting items form one batch; an error of one batch does not affect others."""
+"""Waiting items form one batch; an item that fails does not affect the others."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -72,14 +72,27 @@ def test_a_batch_has_at_most_the_largest_size():
     assert run(scenario, largest=3)[1] == [[0], [1, 2, 3], [4, 5, 6], [7]]
 
 
-def test_an_error_reaches_its_batch_and_the_next_batch_works():
+def test_an_error_reaches_its_own_item_only():
     async def scenario(batcher, double):
-        found = await submit_while_busy(batcher, double, [12, 13])
-        return [*found, await batcher.submit(14)]
+        found = await submit_while_busy(batcher, double, [11, 12, 13, 14, 13])
+        return [*found, await batcher.submit(15)]
 
-    first, *failed, last = run(scenario)[0]
-    assert (first, last) == (0, 28)
-    assert [str(error) for error in failed] == ["unlucky", "unlucky"]
+    answers, batches = run(scenario)
+    assert [repr(answer) for answer in answers] == [
+        *("0", "22", "24"),
+        *("ArithmeticError('unlucky')", "28", "ArithmeticError('unlucky')"),
+        "30",
+    ]
+    # halved until the failing items are alone
+    assert batches[1:3] == [[11, 12, 13, 14, 13], [11, 12]]
+
+
+def test_a_wrong_number_of_results_is_an_error_not_a_hang():
+    async def scenario():
+        return await Batcher(lambda items: [], pool).submit(1)
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RuntimeError, match="0 results"):
+        asyncio.run(asyncio.wait_for(scenario(), 10))
 
 
 def test_cancelled_items_are_not_processed():

@@ -7,9 +7,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from urllib.request import Request, urlopen
 
 import pytest
+import uvicorn
+
+from crbm.web import create_app, load_models, serving
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -258,6 +262,52 @@ def test_a_row_is_pasted_and_a_wrong_one_explained(visit, server, cases):
     assert page.locator(".problem").text_content() == ""
     own = ask(server, "crf", input=cases.rows[3])
     assert list(probabilities(page).values()) == own["probabilities"]
+
+
+def test_the_api_page_sends_a_request(visit, server, cases):
+    page = visit()
+    page.get_by_role("link", name="API").click()
+    route = page.locator("details", has_text="of one case, given its known labels")
+    route.locator("summary").click()
+    route.get_by_label("Model").select_option("crf")
+    route.get_by_role("button", name="Send").click()
+    answer = route.locator("pre[aria-label=Answer]", has_text="200 OK")
+    answer.wait_for()
+    found = json.loads(answer.text_content().partition("\n")[2])
+    assert found == ask(server, "crf", input=cases.rows[0])
+    assert "curl -X POST" in route.locator("pre").first.text_content()
+    assert page.locator("td", has_text="415").count() == 1
+    keep(page, "docs")
+
+
+@pytest.fixture
+def closed_server(model_files):
+    """A server in this process that needs a token."""
+    models = load_models([model_files / "crf.safetensors"])
+    app = create_app(models, token="correct-horse-battery")
+    listener = serving.listen("127.0.0.1", 0)
+    server = uvicorn.Server(serving.configuration(app))
+    thread = Thread(target=server.run, args=([listener],))
+    thread.start()
+    yield serving.server_url("127.0.0.1", listener)
+    server.should_exit = True
+    thread.join()
+
+
+def test_the_page_asks_for_the_token(browser, closed_server):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(closed_server)
+    page.get_by_label("This server needs its token").fill("not-this-one")
+    page.get_by_role("button", name="Use this token").click()
+    page.get_by_text("does not accept this token").wait_for()
+    page.get_by_label("This server needs its token").fill("correct-horse-battery")
+    page.get_by_role("button", name="Use this token").click()
+    page.wait_for_selector("li[data-probability]")
+    page.get_by_role("link", name="API").click()  # the token is still known
+    page.locator("option", has_text="crf").first.wait_for(state="attached")
+    assert page.locator("#token").count() == 0
+    context.close()
 
 
 def test_names_in_a_model_file_stay_text(visit):

@@ -2,15 +2,20 @@
 
 import asyncio
 import json
+import math
 import re
 
 import numpy as np
 import pytest
 from starlette.exceptions import HTTPException
 
-from crbm.web import prediction
+from crbm.web import LoadedModel, prediction
+from crbm.web.metrics import Metrics
 from crbm.web.middleware import LARGEST_BODY, LimitedBody
+from crbm.web.parsing import InputError
 from crbm.web.prediction import Case
+from crbm.web.schemas import Prediction
+from crbm.web.worker import ModelWorker, Pools
 
 GOOD = [0.5, 0.5, 0.5, 0.5]
 
@@ -44,12 +49,17 @@ WRONG = {
     "an object": ({"input": {"0": 1}}, "`input`.*list"),
     "a huge whole number": ('{"input": [1%s, 1, 1, 1]}' % ("0" * 400), "`input`"),
     "overflow": ({"input": [1e300, -1e300, 1e300, 1e300]}, "overflow"),
-    "an unknown field": ({"input": GOOD, "inptu": 1}, "`inptu`"),
-    "a list": ([1, 2], "body|Body"),
-    "no JSON": ('{"input": ', "not JSON"),
-    "nothing": ("", "body|required"),
-    "deep": ("[" * 100_000, "."),
-    "deep input": ('{"input": ' + "[" * 900 + "]" * 900 + "}", "."),
+    "an unknown field": ({"input": GOOD, "zoo": 1}, "no field `zoo`. Use: `input`, `k"),
+    "a field mistyped": ({"input": GOOD, "know": []}, "`know`. Did you mean `known`?"),
+    "inputs": ({"inputs": GOOD}, "no field `inputs`. Did you mean `input`?"),
+    "half a character": ({"\ud800": 1}, "read as JSON: .* hex escape"),
+    "a list": ([1, 2], "body must be a JSON object"),
+    "no JSON": ('{"input": ', "read as JSON"),
+    "no UTF-8": (b'{"input": ["\xff"]}', "read as JSON"),
+    "too many digits": ('{"input": [%s]}' % ("1" * 5000), "read as JSON"),
+    "nothing": ("", "body must be a JSON object.*got no body"),
+    "deep": ("[" * 100_000, "read as JSON"),
+    "deep input": ('{"input": ' + "[" * 900 + "]" * 900 + "}", "recursion"),
     "known too short": ({"input": GOOD, "known": [1]}, "`known` needs 6 entries"),
     "known no label": ({"input": GOOD, "known": [2] * 6}, "`known` must be 0, 1"),
     "known a half": ({"input": GOOD, "known": {"red": 0.5}}, "`known` must be 0, 1"),
@@ -58,15 +68,20 @@ WRONG = {
         "no label `rde`.*`red`",
     ),
     "known long name": ({"input": GOOD, "known": {"x" * 10**6: 1}}, "no label"),
+    "known a terminal escape": ({"input": GOOD, "known": {"\x1b[2J": 1}}, r"`\?\[2J`"),
     "k": ({"input": GOOD, "k": 1}, "`k`"),
 }
-STATUS = {"deep": 400}
+NOT_JSON = {
+    *("no JSON", "no UTF-8", "too many digits", "deep", "deep input"),
+    "half a character",
+}
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_an_invalid_request_gets_an_error_of_one_line(client, case):
     body, message = WRONG[case]
-    detail = refused(client, "logistic/predict", body, STATUS.get(case, 422))
+    status = 400 if case in NOT_JSON else 422
+    detail = refused(client, "logistic/predict", body, status)
     assert re.search(message, detail), detail
 
 
@@ -99,27 +114,61 @@ def test_an_unknown_model_gets_the_list_of_models(client):
     assert "`crf`" in detail
 
 
-def test_requests_after_an_invalid_one_work(client):
-    bad = {"inputs": [GOOD, [1e300, -1e300, 1e300, 1e300]]}
-    assert "overflow" in refused(client, "logistic/predict-batch", bad)
-    good = client.post("/api/models/logistic/predict-batch", json={"inputs": [GOOD]})
-    assert good.status_code == 200
+HUGE = [0.5, 1e39, 0.5, -1e300]
 
 
-HUGE = [1e300, -1e300, 1e300, 1e300]
-
-
+@pytest.mark.parametrize("kind", ["logistic", "hash"])
 @pytest.mark.parametrize("path", ["predict", "top-k", "trajectory"])
-def test_an_input_that_overflows_is_refused(client, path):
-    assert "overflow" in refused(client, f"logistic/{path}", {"input": HUGE})
+def test_a_value_that_overflows_is_named(client, kind, path):
+    detail = refused(client, f"{kind}/{path}", {"input": HUGE})
+    assert detail.startswith("`input`[1]: 1e+39 overflows; values must be between -3.4")
 
 
-def test_a_case_that_overflows_does_not_fail_the_rest_of_its_batch(classifiers):
-    cases = [Case(np.array(row)) for row in (GOOD, HUGE, GOOD)]
-    first, overflowing, last = prediction.predict(classifiers["logistic"], cases)
-    own = classifiers["logistic"].predict_proba(np.array([GOOD]))[0].tolist()
-    assert first.probabilities == last.probabilities == own
-    assert np.isnan(overflowing.probabilities).all()
+def test_a_value_that_overflows_in_a_batch_is_named(client):
+    body = {"inputs": [GOOD, GOOD, HUGE]}
+    detail = refused(client, "hash/predict-batch", body)
+    assert detail.startswith("Case 2: `input`[1]: 1e+39 overflows")
+
+
+def fails_at_seven(cases):
+    """Predict, as a model that cannot compute with the number 7."""
+    if any(7 in case.u for case in cases):
+        raise ValueError("a row is not finite")
+    return [
+        Prediction(labels=[], prediction=[0], probabilities=[math.nan])
+        if 8 in case.u
+        else Prediction(labels=[], prediction=[0], probabilities=[0.5])
+        for case in cases
+    ]
+
+
+@pytest.fixture
+def worker(classifiers, monkeypatch):
+    """A worker whose model fails on some inputs."""
+    metrics, pools = Metrics(), Pools()
+    worker = ModelWorker(LoadedModel("any", classifiers["crf"]), pools, metrics)
+    monkeypatch.setattr(prediction, "predict", lambda _, cases: fails_at_seven(cases))
+    yield worker
+    pools.close()
+
+
+def inputs(*firsts):
+    return [Case(np.array([float(first), 0.0])) for first in firsts]
+
+
+def test_a_case_that_fails_does_not_fail_those_of_other_requests(worker):
+    async def submit_all():
+        requests = (worker.predict(case) for case in inputs(1, 7, 2, 8, 3))
+        return await asyncio.gather(*requests, return_exceptions=True)
+
+    kinds = [type(outcome) for outcome in asyncio.run(submit_all())]
+    assert kinds == [Prediction, InputError, Prediction, InputError, Prediction]
+
+
+@pytest.mark.parametrize("bad", [7, 8])
+def test_the_failing_case_of_a_batch_is_named(worker, bad):
+    with pytest.raises(InputError, match=r"Case 2: The inputs are so large"):
+        asyncio.run(worker.predict_batch(inputs(1, 2, bad, 3)))
 
 
 def test_a_body_that_declares_too_much_is_not_read(client):

@@ -1,36 +1,43 @@
 """The HTTP application: each route parses its input and makes one call."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 import crbm
-from crbm.web import parsing, schemas
-from crbm.web.batching import OverloadedError
+from crbm.web import guards, parsing, problems, schemas
+from crbm.web.headers import SecureHeaders
+from crbm.web.json_body import JsonRoute
 from crbm.web.metrics import Metrics
 from crbm.web.middleware import LimitedBody, Measured
 from crbm.web.models import LoadedModel
 from crbm.web.worker import ModelWorker, Pools
 
 STATIC = Path(__file__).parent / "static"
-# The page loads nothing from other sites, so the browser may refuse what does.
-POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    404: {"model": schemas.Problem, "description": "Unknown model"},
-    413: {"model": schemas.Problem, "description": "Request body too large"},
-    422: {"model": schemas.Problem, "description": "Invalid input"},
-    503: {"model": schemas.Problem, "description": "Too many waiting requests"},
-}
 
 
-def create_app(models: Mapping[str, LoadedModel]) -> FastAPI:
+def create_app(
+    models: Mapping[str, LoadedModel],
+    *,
+    token: str | None = None,
+    allowed_hosts: Iterable[str] = ("*",),
+) -> FastAPI:
     """Make the application that serves these models and the web page.
+
+    Parameters
+    ----------
+    models
+        The models by name.
+    token
+        What clients have to send as `Authorization: Bearer TOKEN`; None for no check.
+    allowed_hosts
+        Names that a request's `Host` may have, e.g. `localhost` or `*.example.org`;
+        addresses are always allowed.
 
     Examples
     --------
@@ -54,19 +61,31 @@ def create_app(models: Mapping[str, LoadedModel]) -> FastAPI:
         summary="Structured output prediction with conditional RBMs.",
         version=crbm.__version__,
         lifespan=lifespan,
-        docs_url=None,  # these viewers of FastAPI load scripts from other sites
+        docs_url=None,  # FastAPI's viewers load scripts from other sites; see /docs
         redoc_url=None,
     )
-    app.state.metrics = metrics
+    app.state.metrics, app.state.token = metrics, token
     app.include_router(router)
     app.include_router(model_router)
     app.mount("/static", StaticFiles(directory=STATIC))
-    app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(parsing.InputError, _invalid_input)
-    app.add_exception_handler(OverloadedError, _overloaded)
+    problems.add_handlers(app)
+    checks = [guards.host_check(tuple(allowed_hosts)), guards.json_check]
+    if token is not None:
+        checks.insert(1, guards.token_check(token))
+        _describe_token(app)
     app.add_middleware(LimitedBody)
+    app.add_middleware(guards.Guarded, checks=checks)
     app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(SecureHeaders)
     return app
+
+
+def _describe_token(app: FastAPI) -> None:
+    """Say in the schema that requests need the token."""
+    schema = app.openapi()
+    schemes = {"token": {"type": "http", "scheme": "bearer"}}
+    schema["components"]["securitySchemes"] = schemes
+    schema["security"] = [{"token": []}]
 
 
 async def model_service(name: str, request: Request) -> ModelWorker:
@@ -81,26 +100,39 @@ async def model_service(name: str, request: Request) -> ModelWorker:
 
 
 Worker = Annotated[ModelWorker, Depends(model_service)]
-router = APIRouter()
-model_router = APIRouter(prefix="/api/models", tags=["models"], responses=PROBLEMS)
+router = APIRouter(tags=["server"], responses=problems.responses(problems.ALWAYS))
+model_router = APIRouter(
+    prefix="/api/models",
+    route_class=JsonRoute,
+    tags=["models"],
+    responses=problems.responses(problems.FOR_MODELS),
+)
 
 
-@router.get("/", include_in_schema=False)
+@router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
 async def page() -> FileResponse:
     """The web page."""
-    return FileResponse(
-        STATIC / "index.html", headers={"Content-Security-Policy": POLICY}
-    )
+    return FileResponse(STATIC / "index.html")
 
 
-@router.get("/health", tags=["server"])
+@router.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
+async def api_page() -> FileResponse:
+    """The page that describes the API and sends requests."""
+    return FileResponse(STATIC / "docs.html")
+
+
+@router.head("/health", response_model=None)
+@router.get("/health", response_model_exclude_none=True)
 async def health(request: Request) -> schemas.Health:
-    """The state of the server and the names of its models."""
-    names = list(request.app.state.workers)
+    """The state of the server and, with the token, the names of its models."""
+    state = request.app.state
+    if state.token is not None and not guards.has_token(request.scope, state.token):
+        return schemas.Health(status="ok")
+    names = list(state.workers)
     return schemas.Health(status="ok", version=crbm.__version__, models=names)
 
 
-@router.get("/metrics", tags=["server"], response_class=Response)
+@router.get("/metrics", response_class=Response)
 async def measurements(request: Request) -> Response:
     """Request counts, times and batch sizes in the Prometheus format."""
     text = request.app.state.metrics.text()
@@ -156,23 +188,3 @@ async def trajectory(
     """The free energy after each mean-field step."""
     case = parsing.case(worker.classifier, body.input, body.known)
     return await worker.trajectory(case, body.n_steps)
-
-
-async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    return _problem(422, parsing.first_problem(error.errors()))
-
-
-async def _invalid_input(request: Request, error: Exception) -> JSONResponse:
-    return _problem(422, str(error))
-
-
-async def _overloaded(request: Request, error: Exception) -> JSONResponse:
-    return _problem(503, str(error), {"Retry-After": "1"})
-
-
-def _problem(
-    status: int, detail: str, headers: dict[str, str] | None = None
-) -> JSONResponse:
-    line = " ".join(detail.split())
-    return JSONResponse({"detail": line}, status_code=status, headers=headers)

@@ -7,10 +7,13 @@ from asyncio import Future
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+Outcome: TypeAlias = Result | Exception
 
 
 class OverloadedError(RuntimeError):
@@ -21,7 +24,7 @@ class Batcher(Generic[Item, Result]):
     """Collects items while a call is running and passes them to the next call.
 
     A batch never waits to fill up: with one request at a time each batch has one item,
-    and batches grow with the load.
+    and batches grow with the load. An item that fails does not fail its neighbours.
 
     Parameters
     ----------
@@ -82,14 +85,13 @@ class Batcher(Generic[Item, Result]):
     ) -> None:
         loop = asyncio.get_running_loop()
         try:
-            results = await loop.run_in_executor(self._pool, self._process, items)
-        except Exception as error:
-            for future in _not_cancelled(futures):
-                future.set_exception(error)
-            return
-        result_of = dict(zip(futures, results, strict=True))
-        for future in _not_cancelled(futures):
-            future.set_result(result_of[future])
+            outcomes = await loop.run_in_executor(
+                self._pool, process_each, self._process, items
+            )
+        except Exception as error:  # the pool is closed
+            outcomes = [error] * len(items)
+        for future, outcome in zip(futures, outcomes, strict=True):
+            _resolve(future, outcome)
 
     def _next_batch(self) -> list[tuple[Item, Future[Result]]]:
         """The first waiting items, without cancelled ones."""
@@ -101,5 +103,37 @@ class Batcher(Generic[Item, Result]):
         return batch
 
 
-def _not_cancelled(futures: Sequence[Future[Result]]) -> list[Future[Result]]:
-    return [future for future in futures if not future.done()]
+def process_each(
+    process: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
+) -> list[Outcome[Result]]:
+    """The result of each item, or its own error.
+
+    One call does it if nothing fails. A batch that fails is halved until the items that
+    fail are alone.
+
+    Examples
+    --------
+    >>> process_each(lambda numbers: [6 / n for n in numbers], [1, 2, 0, 3])
+    [6.0, 3.0, ZeroDivisionError('division by zero'), 2.0]
+    """
+    try:
+        results: list[Outcome[Result]] = list(process(items))
+        if len(results) != len(items):
+            raise RuntimeError(f"{len(items)} items gave {len(results)} results.")
+        return results
+    except Exception as error:
+        if len(items) == 1:
+            return [error]
+        half = len(items) // 2
+        parts = items[:half], items[half:]
+        return [outcome for part in parts for outcome in process_each(process, part)]
+
+
+def _resolve(future: Future[Result], outcome: Outcome[Result]) -> None:
+    """Hand an outcome to the request that waits for it, unless that was cancelled."""
+    if future.done():
+        return
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

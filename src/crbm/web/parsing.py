@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -11,6 +10,7 @@ from jaxtyping import Float
 from crbm.estimators import StructuredClassifier
 from crbm.web.prediction import Case
 
+LARGEST = float(np.finfo(np.float32).max)
 KnownLabels = Sequence[int | None] | Mapping[str, int | None] | None
 
 
@@ -25,7 +25,9 @@ def case(
     n_inputs = classifier.n_features_in_
     if len(u) != n_inputs:
         raise InputError(f"`input` needs {n_inputs} numbers; got {len(u)}.")
-    return Case(np.asarray(u, dtype=float), _parse_known(classifier, known))
+    values = np.asarray(u, dtype=float)
+    _check_range(values)
+    return Case(values, _parse_known(classifier, known))
 
 
 def cases(
@@ -49,24 +51,15 @@ def cases(
     return parsed
 
 
-def first_problem(errors: Sequence[Mapping[str, Any]]) -> str:
-    """Pydantic's first error as one line, without the input itself."""
-    error = errors[0]
-    where = [str(part) for part in error["loc"]]
-    if len(where) > 1:
-        where.pop(0)  # the word "body"
-    if error["type"] == "json_invalid":
-        return f"The body is not JSON: {error['ctx']['error']}."
-    if where and where[0] == "known":
-        return (
-            "`known` must be 0, 1 or null for each label, as a list or by name; see "
-            "/openapi.json."
+def _check_range(values: Float[np.ndarray, " inputs"]) -> None:
+    """Refuse values that a model of float32 weights turns into infinity."""
+    outside = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(outside):
+        place = outside[0]
+        raise InputError(
+            f"`input`[{place}]: {values[place]:g} overflows; values must be between "
+            f"-{LARGEST:.2g} and {LARGEST:.2g}. Scale them as in training."
         )
-    what = error["msg"].removeprefix("Value error, ")
-    place = "".join([f"`{where[0]}`", *(f"[{part}]" for part in where[1:])])
-    line = f"{place}: {what}."
-    more = len(errors) - 1
-    return f"{line} {more} more like this." if more else line
 
 
 def _parse_known(

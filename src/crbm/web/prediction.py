@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -74,12 +73,7 @@ def trajectory(
 def _predict_batch(
     classifier: StructuredClassifier, cases: Sequence[Case]
 ) -> list[Prediction]:
-    try:
-        predicted, probabilities = classifier.predict_with_proba(*_stack(cases))
-    except ValueError:  # an input overflows; the other cases must not fail with it
-        if len(cases) == 1:
-            return [_undefined(classifier)]
-        return [_predict_batch(classifier, [case])[0] for case in cases]
+    predicted, probabilities = classifier.predict_with_proba(*_stack(cases))
     names = classifier.label_names_
     return [
         Prediction.model_construct(
@@ -89,14 +83,6 @@ def _predict_batch(
         )
         for labels, p in zip(predicted, probabilities, strict=True)
     ]
-
-
-def _undefined(classifier: StructuredClassifier) -> Prediction:
-    """The prediction for an input that overflows: NaN probabilities."""
-    n_labels = classifier.n_labels_
-    return Prediction.model_construct(
-        labels=[], prediction=[0] * n_labels, probabilities=[math.nan] * n_labels
-    )
 
 
 def _stack(cases: Sequence[Case]) -> tuple[Rows, np.ndarray | None]:

@@ -1,8 +1,9 @@
 """The schemas of requests and responses, from which OpenAPI's is generated."""
 
-from typing import Annotated, Literal
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 LARGEST_BATCH = 2048
 MOST_SETS = 100
@@ -25,6 +26,19 @@ class Request(BaseModel):
     """Base class of requests; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_unknown_field(cls, data: Any) -> Any:
+        fields = cls.model_fields
+        given = data if isinstance(data, dict) else {}
+        unknown = next((name[:80] for name in given if name not in fields), None)
+        if unknown is not None:
+            near = get_close_matches(unknown, fields, n=1)
+            known = ", ".join(f"`{name}`" for name in fields)
+            hint = f"Did you mean `{near[0]}`?" if near else f"Use: {known}."
+            raise ValueError(f"There is no field `{unknown}`. {hint}")
+        return data
 
 
 class CaseRequest(Request):
@@ -119,11 +133,11 @@ class Examples(BaseModel):
 
 
 class Health(BaseModel):
-    """The state of the server."""
+    """The state of the server; all but `status` only for those who may use it."""
 
     status: Literal["ok"]
-    version: str
-    models: list[str]
+    version: str | None = None
+    models: list[str] | None = None
 
 
 class Problem(BaseModel):

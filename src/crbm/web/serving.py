@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import socket
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
 import uvicorn
+from starlette.types import ASGIApp
 
+from crbm.web.access import check_exposed, host_names
 from crbm.web.app import create_app
 from crbm.web.models import load_models
+from crbm.web.protocol import LimitedProtocol
+
+# How long requests that are under way may take when the server is stopped.
+GRACE_SECONDS = 10
 
 
 def run(
@@ -19,6 +26,9 @@ def run(
     host: str = "127.0.0.1",
     port: int = 8000,
     n_threads: int = 1,
+    token: str | None = None,
+    allowed_hosts: Iterable[str] = (),
+    insecure: bool = False,
     announce: Callable[[str, list[str]], None],
 ) -> None:
     """Load model files and serve them until interrupted.
@@ -31,28 +41,66 @@ def run(
         Where to listen; port 0 selects a free port.
     n_threads
         Number of threads per prediction.
+    token
+        What clients have to send as `Authorization: Bearer TOKEN`; None for no check.
+        Needed if other machines can connect.
+    allowed_hosts
+        More names under which clients may address the server, beside `localhost`,
+        `host` and addresses.
+    insecure
+        Whether other machines may connect without a token.
     announce
         Called with the URL and the names of the models as soon as clients can connect.
     """
+    address = resolve(host, port)
+    check_exposed(address, token, insecure)
+    names = host_names(host, address, allowed_hosts)
     torch.set_num_threads(n_threads)
+    # the API documents the order of the inputs
+    warnings.filterwarnings("ignore", "X does not have valid feature names")
     models = load_models(paths)
-    listener = listen(host, port)
+    listener = listen(address, port)
     announce(server_url(host, listener), list(models))
-    app = create_app(models)
-    config = uvicorn.Config(app, log_level="warning", timeout_keep_alive=60)
-    uvicorn.Server(config).run(sockets=[listener])
+    app = create_app(models, token=token, allowed_hosts=names)
+    uvicorn.Server(configuration(app)).run(sockets=[listener])
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket, so that clients can connect before the server starts."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def configuration(app: ASGIApp) -> uvicorn.Config:
+    """How uvicorn runs the application."""
+    return uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        ws="none",
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+
+
+def resolve(host: str, port: int) -> str:
+    """The address of a host."""
     try:
-        return socket.create_server((host, port), family=family)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise OSError(
-            f"Cannot listen on {host}, port {port}: {error.strerror or error}. "
-            "Choose another with --port or --host."
-        ) from error
+        raise _cannot_listen(host, port, error) from error
+    return str(found[0][4][0])
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """Open a listening socket, so that clients can connect before the server starts."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, port), family=family)
+    except OSError as error:
+        raise _cannot_listen(address, port, error) from error
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> OSError:
+    return OSError(
+        f"Cannot listen on {host}, port {port}: {error.strerror or error}. "
+        "Choose another with --port or --host."
+    )
 
 
 def server_url(host: str, listener: socket.socket) -> str:

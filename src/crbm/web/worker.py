@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
 from crbm.web import prediction
-from crbm.web.batching import Batcher
+from crbm.web.batching import Batcher, Outcome, process_each
 from crbm.web.metrics import Metrics
 from crbm.web.models import LoadedModel
 from crbm.web.parsing import InputError
@@ -48,29 +49,34 @@ class ModelWorker:
 
     async def predict(self, case: Case) -> Prediction:
         """Predict one case, in one batch with other waiting cases."""
-        result = await self._batcher.submit(case)
-        _check_finite(result.probabilities)
+        with _overflow_as_input_error():
+            result = await self._batcher.submit(case)
+            _check_finite(result.probabilities)
         return result
 
     async def predict_batch(self, cases: Sequence[Case]) -> list[Prediction]:
         """Predict several cases."""
-        results = await self._in_large_pool(partial(self._predict_cases, cases))
-        for result in results:
-            _check_finite(result.probabilities)
-        return results
+        call = partial(process_each, self._predict_cases, cases)
+        outcomes = await self._in_large_pool(call)
+        return [
+            _prediction_of_case(place, outcome)
+            for place, outcome in enumerate(outcomes)
+        ]
 
     async def top_sets(self, case: Case, k: int) -> LabelSets:
         """The most probable label sets of a case."""
         call = partial(prediction.top_sets, self.classifier, case, k)
-        result = await self._in_large_pool(call)
-        _check_finite(label_set.probability for label_set in result.sets)
+        with _overflow_as_input_error():
+            result = await self._in_large_pool(call)
+            _check_finite(label_set.probability for label_set in result.sets)
         return result
 
     async def trajectory(self, case: Case, n_steps: int) -> Trajectory:
         """The free energy after each mean-field step."""
         call = partial(prediction.trajectory, self.classifier, case, n_steps)
-        result = await self._in_large_pool(call)
-        _check_finite(result.free_energy + result.bound)
+        with _overflow_as_input_error():
+            result = await self._in_large_pool(call)
+            _check_finite(result.free_energy + result.bound)
         return result
 
     def _predict_cases(self, cases: Sequence[Case]) -> list[Prediction]:
@@ -79,12 +85,26 @@ class ModelWorker:
 
     async def _in_large_pool(self, call: Callable[[], Result]) -> Result:
         loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._pools.large, call)
-        except ValueError as error:  # the parsed input is valid, so it overflows
-            raise InputError(OVERFLOW) from error
+        return await loop.run_in_executor(self._pools.large, call)
+
+
+@contextmanager
+def _overflow_as_input_error(place: str = "") -> Iterator[None]:
+    """Report that a model refuses a case: it was parsed, so its values overflow."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(place + OVERFLOW) from error
+
+
+def _prediction_of_case(place: int, outcome: Outcome[Prediction]) -> Prediction:
+    with _overflow_as_input_error(f"Case {place}: "):
+        if isinstance(outcome, Exception):
+            raise outcome
+        _check_finite(outcome.probabilities)
+    return outcome
 
 
 def _check_finite(values: Iterable[float]) -> None:
-    if not math.isfinite(math.fsum(values)):
-        raise InputError(OVERFLOW)
+    if not math.isfinite(sum(values)):
+        raise ValueError("not finite")

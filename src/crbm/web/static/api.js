@@ -1,17 +1,20 @@
 // Requests to the page's own server.
 
+import { authorisation } from "./token.js";
+
 async function parse(response) {
   const body = await response.json();
-  if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);
-  return body;
+  if (response.ok) return body;
+  const error = new Error(body.detail ?? `The server answered ${response.status}.`);
+  throw Object.assign(error, { status: response.status });
 }
 
-export const get = async (path) => parse(await fetch(path));
+export const get = async (path) => parse(await fetch(path, { headers: authorisation() }));
 
 export const post = async (path, body) =>
   parse(await fetch(path, {
     method: "POST",
-    headers: { "Content-Type": "application/json" },
+    headers: { "Content-Type": "application/json", ...authorisation() },
     body: JSON.stringify(body),
   }));
 

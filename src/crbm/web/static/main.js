@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { fillSegments } from "./dom.js";
 import { imageView } from "./images.js";
 import { labelView } from "./labels.js";
+import { tokenForm } from "./token.js";
 
 const status = document.querySelector("#status");
 const view = document.querySelector("#view");
@@ -40,8 +41,17 @@ async function start() {
   const tabs = document.querySelector("#tabs");
   tabs.hidden = groups.length < 2;
   const options = groups.map((group, index) => ({ value: String(index), text: title(group) }));
+  tabs.replaceChildren();
   fillSegments(tabs, options, "0", (value) => show(groups[Number(value)]).catch((error) => showError(error.message)));
   await show(groups[0]);
 }
 
-start().catch((error) => showError(error.message));
+/** Start, or ask for the token if the server needs one. */
+function begin() {
+  start().catch((error) => {
+    if (error.status === 401) view.replaceChildren(tokenForm(begin));
+    else showError(error.message);
+  });
+}
+
+begin();
