@@ -25,7 +25,7 @@ LAYERS = (
     ("energies",),
     ("models", "inference", "hashing"),
     ("objectives",),
-    ("training", "metrics", "decisions", "preprocessing"),
+    ("training", "metrics", "decisions", "preprocessing", "stratification"),
     ("estimators", "datasets"),
     ("plotting",),
     ("commands",),

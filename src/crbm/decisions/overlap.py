@@ -21,7 +21,7 @@ from crbm.inference.enumeration import all_states
 # All 2^n answers are compared up to this many labels.
 ENUMERABLE_LABELS = 10
 # Likeliest label sets of a case that its answers are judged by, and tried as answers.
-MOST_SETS = 1024
+MOST_SETS = 512
 MOST_ANSWERS = 64
 
 
