@@ -1,1 +1,1 @@
-"""What `crbm bench` measures, side by side with others and in one run."""
+"""The suites of `crbm bench`: speed and accuracy, compared in one run."""

@@ -1,6 +1,6 @@
-"""Training steps against the bare matrix products that they consist of.
+"""Time training steps against the bare matrix products that they consist of.
 
-Products that skip zeros can take less than whole ones: a ratio may be below one.
+A ratio can be below one, because the kernels skip products with zeros.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from crbm.types import Batch
 
 N_PIXELS, N_HIDDEN, BATCH = 784, 256, 128
 N_BATCHES = 12
-N_EPOCHS = 4  # per timed call of `fit`: its checks of the data are then a usual part
+N_EPOCHS = 4  # per timed call of `fit`, so that its checks of the data weigh little
 ROUNDS = 9
-# Of the pixels: as in digits, and as if an input told most.
+# Share of the pixels that are 1: as in digits, and half.
 SHARES_ON = (0.15, 0.5)
-# The rule, and how often it needs v W_vh and h W_hv: once per state that it visits,
-# where the search of CD-PercLoss also starts from means of its own.
-RULES: dict[str, tuple[Objective, int, int]] = {
+# Each objective with its number of products v W_vh and h W_hv: one per visited state;
+# the search of CD-PercLoss needs one more for its start.
+OBJECTIVES: dict[str, tuple[Objective, int, int]] = {
     "CD-1": (ContrastiveDivergence(1), 2, 1),
     "CD-10": (ContrastiveDivergence(10), 11, 10),
     "CD-PercLoss-10": (Perceptron(10), 12, 10),
 }
 
 
-def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Processor time of a step through `training.fit` over that of its products."""
-    names = (*RULES, "mean field 10")
-    found = []
+def rows(echo: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Time of a step of `training.fit`, and its ratio to the time of its products."""
+    names = (*OBJECTIVES, "mean field 10")
+    results = []
     for share, n_threads, name in product(SHARES_ON, (1, 2), names):
-        say(f"{name}, {100 * share:g} % of pixels on, {n_threads} thread(s) ...")
-        found.append(_row(name, share, n_threads))
-    return found
+        echo(f"{name}, {100 * share:g} % of pixels on, {n_threads} thread(s) ...")
+        results.append(_row(name, share, n_threads))
+    return results
 
 
 def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
@@ -51,24 +51,24 @@ def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
     before = torch.get_num_threads()
     torch.set_num_threads(n_threads)
     try:
-        if name in RULES:
-            rule, n_up, n_down = RULES[name]
-            step = _training(model, rule, data, n_threads, generator)
+        if name in OBJECTIVES:
+            objective, n_up, n_down = OBJECTIVES[name]
+            step = _training(model, objective, data, n_threads, generator)
             floor = _products(model, data, n_up, n_down, n_gradients=2)
         else:
-            step = _predicting(model, data)
+            step = _prediction(model, data)
             floor = _products(model, data, 10, 10, n_gradients=0)
         clock = time.process_time if n_threads == 1 else time.perf_counter
-        found = time_in_turns(step, floor, n_rounds=ROUNDS, clock=clock)
+        times = time_in_turns(step, floor, n_rounds=ROUNDS, clock=clock)
     finally:
         torch.set_num_threads(before)
     return {
         "step": name,
         "pixels on": share,
         "threads": n_threads,
-        "ms": 1000 * found.one / (N_BATCHES * N_EPOCHS),
-        "bare products ms": 1000 * found.other / (N_BATCHES * N_EPOCHS),
-        "ratio": found.ratio,
+        "ms": 1000 * times.one / (N_BATCHES * N_EPOCHS),
+        "bare products ms": 1000 * times.other / (N_BATCHES * N_EPOCHS),
+        "ratio": times.ratio,
     }
 
 
@@ -79,7 +79,7 @@ def _images(share: float, generator: torch.Generator) -> torch.Tensor:
 
 def _training(
     model: CRBM,
-    rule: Objective,
+    objective: Objective,
     data: Batch,
     n_threads: int,
     generator: torch.Generator,
@@ -87,7 +87,7 @@ def _training(
     def epochs() -> None:
         training.fit(
             model,
-            rule,
+            objective,
             data,
             n_epochs=N_EPOCHS,
             batch_size=BATCH,
@@ -99,7 +99,7 @@ def _training(
     return epochs
 
 
-def _predicting(model: CRBM, data: Batch) -> Callable[[], None]:
+def _prediction(model: CRBM, data: Batch) -> Callable[[], None]:
     @torch.no_grad()
     def all_batches() -> None:
         for cases in torch.arange(data.n_cases).split(BATCH) * N_EPOCHS:
@@ -113,7 +113,7 @@ def _predicting(model: CRBM, data: Batch) -> Callable[[], None]:
 def _products(
     model: CRBM, data: Batch, n_up: int, n_down: int, *, n_gradients: int
 ) -> Callable[[], None]:
-    """The float32 matrix products of a step and nothing else, for all batches."""
+    """Only the float32 matrix products of all steps."""
     u, v, h = data.u, data.v[:BATCH], torch.rand(BATCH, N_HIDDEN)
     assert u is not None
     u = u[:BATCH]

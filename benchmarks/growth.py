@@ -1,4 +1,4 @@
-"""How cost grows with the size of the problem, as a fitted exponent."""
+"""Measure how time grows with the size of the problem, as a fitted exponent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Work = Callable[[], None]
 
 
 class Axis(NamedTuple):
-    """One size that grows while all others stay."""
+    """One size that grows while the others stay the same."""
 
     cost: str
     against: str
@@ -35,14 +35,14 @@ class Axis(NamedTuple):
     work: Callable[[int], Work]
 
 
-def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
+def rows(echo: Callable[[str], None]) -> list[dict[str, Any]]:
     """The exponent of each axis: processor time grows as size to this power."""
-    before = torch.get_num_threads()
+    n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return [_row(axis, say) for axis in AXES]
+        return [_row(axis, echo) for axis in AXES]
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(n_threads)
 
 
 def exponent(sizes: tuple[int, ...], seconds: list[float]) -> float:
@@ -56,13 +56,13 @@ def exponent(sizes: tuple[int, ...], seconds: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def plot(found: list[dict[str, Any]], path: Path) -> None:
-    """Draw the measured times and the fitted lines."""
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Plot the measured times and the fitted lines."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 5.5), layout="constrained")
     axes = figure.subplots()
-    for row in found:
+    for row in rows:
         size = np.array(row["sizes"]) / row["sizes"][0]
         level = np.exp(np.mean(np.log(row["all ms"]) - row["exponent"] * np.log(size)))
         label = f"{row['cost']} against {row['against']}: {row['exponent']:.2f}"
@@ -73,13 +73,13 @@ def plot(found: list[dict[str, Any]], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _row(axis: Axis, say: Callable[[str], None]) -> dict[str, Any]:
-    say(f"{axis.cost} against {axis.against} ...")
+def _row(axis: Axis, echo: Callable[[str], None]) -> dict[str, Any]:
+    echo(f"{axis.cost} against {axis.against} ...")
     works = [axis.work(size) for size in axis.sizes]
     for work in works:
         work()
-    taken = [[_seconds(work) for work in works] for _ in range(ROUNDS)]
-    seconds = [median(column) for column in zip(*taken, strict=True)]
+    rounds = [[_seconds(work) for work in works] for _ in range(ROUNDS)]
+    seconds = [median(column) for column in zip(*rounds, strict=True)]
     return {
         "cost": axis.cost,
         "against": axis.against,
@@ -94,14 +94,14 @@ def _row(axis: Axis, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _seconds(work: Work) -> float:
-    began = time.process_time()
+    start = time.process_time()
     work()
-    return time.process_time() - began
+    return time.process_time() - start
 
 
-def _learning(
+def _training(
     model: CRBM,
-    rule: Objective,
+    objective: Objective,
     data: Cases,
     batch_size: int,
     generator: torch.Generator,
@@ -109,7 +109,7 @@ def _learning(
     def epoch() -> None:
         training.fit(
             model,
-            rule,
+            objective,
             data,
             n_epochs=1,
             batch_size=batch_size,
@@ -126,25 +126,26 @@ def _images(
     """An epoch of CD-PercLoss on images."""
     generator = torch.Generator().manual_seed(0)
     model = CRBM(N_PIXELS, N_PIXELS, n_hidden, generator)
-    u, v = (_coins(n_cases, N_PIXELS, generator) for _ in range(2))
-    return _learning(model, Perceptron(10), Batch(u, v), batch, generator)
+    u, v = (_random_bits(n_cases, N_PIXELS, generator) for _ in range(2))
+    return _training(model, Perceptron(10), Batch(u, v), batch, generator)
 
 
 def _labels(n_sets: int, *, hashed: bool) -> Work:
-    """An epoch of exact likelihood, over all label sets or over some for each case."""
+    """An epoch of candidate likelihood; `hashed` gives each case few candidates."""
     generator = torch.Generator().manual_seed(0)
     model = CRBM(N_LABELS, N_LABELS, 128, generator)
-    table = _coins(n_sets, N_LABELS, generator)
+    table = _random_bits(n_sets, N_LABELS, generator)
     u = torch.randn(4 * LABEL_BATCH, N_LABELS, generator=generator)
     v = table[: len(u)]
     data: Cases = Batch(u, v, candidates=table)
     if hashed:
-        data = HashedCases(u, v, None, SetTable(table, None), _few(len(u), n_sets))
-    return _learning(model, CandidateLikelihood(), data, LABEL_BATCH, generator)
+        groups = _random_candidates(len(u), n_sets)
+        data = HashedCases(u, v, None, SetTable(table, None), groups)
+    return _training(model, CandidateLikelihood(), data, LABEL_BATCH, generator)
 
 
-def _few(n_cases: int, n_sets: int) -> Groups:
-    """As many candidates for each case, its own label set among them."""
+def _random_candidates(n_cases: int, n_sets: int) -> Groups:
+    """`N_CANDIDATES` random candidates per case, with its own label set among them."""
     rng = np.random.default_rng(0)
     ids = rng.integers(n_sets, size=(n_cases, N_CANDIDATES))
     ids[:, 0] = np.arange(n_cases)
@@ -152,14 +153,14 @@ def _few(n_cases: int, n_sets: int) -> Groups:
     return Groups(np.arange(n_cases), Ragged(ends, ids.astype(np.int32).ravel()))
 
 
-def _coins(n_rows: int, n_columns: int, generator: torch.Generator) -> Tensor:
+def _random_bits(n_rows: int, n_columns: int, generator: torch.Generator) -> Tensor:
     return (torch.rand(n_rows, n_columns, generator=generator) < 0.15).float()
 
 
 EPOCH, UPDATES = "CD-PercLoss-10, an epoch", "CD-PercLoss-10, 4 updates"
 LIKELIHOOD = "HashCRBM, 4 updates"
 AXES = (
-    Axis(EPOCH, "examples", (256, 512, 1024, 2048), lambda n: _images(n_cases=n)),
+    Axis(EPOCH, "cases", (256, 512, 1024, 2048), lambda n: _images(n_cases=n)),
     Axis(
         UPDATES, "hidden units", (32, 64, 128, 256, 512), lambda n: _images(n_hidden=n)
     ),

@@ -1,4 +1,4 @@
-"""The memory that this process has taken."""
+"""Peak memory of this process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def peak_megabytes() -> float | None:
-    """The most that this process has held at once; None where the system is not Linux.
+    """Peak resident memory of this process; None if the system is not Linux.
 
-    `getrusage` would answer with the peak of the process that started this one, where
-    that was the larger.
+    `getrusage` is not used, because it returns the peak of the parent process if that
+    is larger.
     """
     status = Path("/proc/self/status")
     if not status.exists():

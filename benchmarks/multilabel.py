@@ -1,4 +1,4 @@
-"""HashCRBM beside what a scikit-learn user would pick, on fixed splits of real data."""
+"""Compare HashCRBM with classifiers of scikit-learn on fixed splits of real data."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sklearn.svm import SVC
 from crbm import datasets, metrics
 from crbm.estimators import HashCRBMClassifier, LogisticClassifier
 
-YEAST_TRAINING_ROWS = 1500  # as many as in the published split, whose rows are unknown
+N_YEAST_TRAINING = 1500  # as in the published split, whose cases are unknown
 
-# By 3-fold cross-validation on the training rows: the best of 33 settings on Scene, the
-# best for whole sets of 14 on Yeast, where the search was cut short.
+# By 3-fold cross-validation on the training cases. Scene: the best of 33 combinations.
+# Yeast: the best of 14 for whole label sets, as the search was not completed.
 TUNED: dict[str, dict[str, Any]] = {
     "scene": {"learning_rate": 2**-4, "n_hidden": 128},
     "yeast": {"learning_rate": 2**-6, "n_hidden": 256},
@@ -32,7 +32,7 @@ TUNED: dict[str, dict[str, Any]] = {
 
 
 class Split(NamedTuple):
-    """Inputs and labels, divided once and for all."""
+    """Inputs and labels of the training and test cases."""
 
     X_train: Any
     Y_train: np.ndarray
@@ -41,20 +41,20 @@ class Split(NamedTuple):
 
 
 def split(name: str) -> Split:
-    """The fixed split of a data set: official where there is one, else by seed 0."""
+    """The fixed split of a data set: the official one, otherwise by seed 0."""
     data = datasets.load(name)
     if data.splits:
         train, test = data.splits["train"], data.splits["test"]
     else:
         order = np.random.default_rng(0).permutation(data.X.shape[0])
-        cut = YEAST_TRAINING_ROWS if name == "yeast" else 9 * len(order) // 10
-        train, test = order[:cut], order[cut:]
+        n_train = N_YEAST_TRAINING if name == "yeast" else 9 * len(order) // 10
+        train, test = order[:n_train], order[n_train:]
     X, Y = data.X.astype(np.float32), np.asarray(data.Y)
     return Split(X[train], Y[train], X[test], Y[test])
 
 
 def kernel_inputs(n_features: int, n_components: int = 1000) -> list[Any]:
-    """Standardised inputs in the feature space of an RBF kernel, scaled for SGD."""
+    """Steps of a pipeline: standardise, then kernel features, scaled for SGD."""
     return [
         StandardScaler(),
         Nystroem(gamma=1 / n_features, n_components=n_components, random_state=0),
@@ -64,7 +64,7 @@ def kernel_inputs(n_features: int, n_components: int = 1000) -> list[Any]:
 
 
 def rivals(name: str, n_features: int) -> dict[str, Any]:
-    """The classifiers compared, each as a pipeline from raw inputs."""
+    """The classifiers to compare, each as a pipeline with raw inputs."""
     linear = LogisticRegression(C=0.1, max_iter=1000)
     support = SVC(C=1.0, gamma=1 / n_features)
     scaled = StandardScaler
@@ -92,54 +92,54 @@ def rivals(name: str, n_features: int) -> dict[str, Any]:
 
 
 class LabelPowerset(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Each label set as a class of its own: the usual way to predict whole sets."""
+    """A multi-class classifier whose classes are the label sets seen in training."""
 
     def __init__(self, classifier: Any) -> None:
         self.classifier = classifier
 
     def fit(self, X: Any, Y: np.ndarray) -> LabelPowerset:
-        """Learn which set each input has."""
+        """Fit the classifier to the number of each case's label set."""
         self.sets_, which = np.unique(Y, axis=0, return_inverse=True)
         self.fitted_ = clone(self.classifier).fit(X, which.ravel())
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest set seen in training."""
+        """The predicted label sets."""
         return self.sets_[self.fitted_.predict(X)]
 
 
-def compare(name: str, say: Callable[[str], None] = print) -> list[dict[str, Any]]:
-    """Errors and times of all rivals on one data set, measured in one run."""
+def compare(name: str, echo: Callable[[str], None] = print) -> list[dict[str, Any]]:
+    """Errors and times of all classifiers on one data set, measured in one run."""
     data = split(name)
     rows = []
     for rival, pipeline in rivals(name, data.X_train.shape[1]).items():
-        say(f"{name}: {rival} ...")
+        echo(f"{name}: {rival} ...")
         rows.append({"dataset": name, "model": rival, **measure(pipeline, data)})
     return rows
 
 
 def measure(pipeline: Any, data: Split) -> dict[str, float | None]:
-    """Errors in percent, calibration error, and seconds to fit and predict."""
-    began = time.perf_counter()
+    """Metrics in percent, and seconds to fit and predict."""
+    start = time.perf_counter()
     pipeline.fit(data.X_train, data.Y_train)
-    fitted = time.perf_counter()
-    predicted = pipeline.predict(data.X_test)
-    done = time.perf_counter()
-    whole = predicted
+    fit_end = time.perf_counter()
+    labels = pipeline.predict(data.X_test)
+    end = time.perf_counter()
+    label_sets = labels
     if "hashcrbmclassifier" in getattr(pipeline, "named_steps", {}):
         pipeline.set_params(hashcrbmclassifier__prediction="mode")
-        whole = pipeline.predict(data.X_test)
+        label_sets = pipeline.predict(data.X_test)
     return {
-        "hamming": 100 * metrics.hamming_error(data.Y_test, predicted),
-        "subset": 100 * metrics.subset_accuracy(data.Y_test, whole),
+        "hamming": 100 * metrics.hamming_error(data.Y_test, labels),
+        "subset": 100 * metrics.subset_accuracy(data.Y_test, label_sets),
         "calibration": _calibration(pipeline, data),
-        "fit_seconds": fitted - began,
-        "predict_seconds": done - fitted,
+        "fit_seconds": fit_end - start,
+        "predict_seconds": end - fit_end,
     }
 
 
 def _calibration(pipeline: Any, data: Split) -> float | None:
-    """Expected calibration error in percent, where there is one column per label."""
+    """Expected calibration error in percent; None without a probability per label."""
     if not hasattr(pipeline, "predict_proba"):
         return None
     p = pipeline.predict_proba(data.X_test)
@@ -149,5 +149,5 @@ def _calibration(pipeline: Any, data: Split) -> float | None:
 
 
 def _tenfold(X: np.ndarray) -> np.ndarray:
-    """Kernel features have norms below 1; a step of SGD suits norms near 10."""
+    """10 X: kernel features have norms below 1; SGD learns faster at norms near 10."""
     return (10 * X).astype(np.float32)

@@ -1,8 +1,8 @@
-"""The work of each peer, for an interpreter that has it installed; crbm is not needed.
+"""Run the work of a peer package in an interpreter that has it; crbm is not needed.
 
-Run as `python peer_work.py NAME PROBLEM.npz`. After a first run, which may compile, one
-line of JSON is written: the answer where there is one, or what is missing. Then
-every line read asks for one more run, and is answered by the seconds that it took.
+Run as `python peer_work.py NAME PROBLEM.npz`. After a first run, which may compile, it
+writes one line of JSON: the result if there is one, or the name of a missing package.
+For each line read from standard input it then repeats the work and writes the seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Work = Callable[[], Any]
 
 
 def bare_products(problem: Problem) -> Work:
-    """The float32 products of such epochs and nothing else: the least they can take."""
+    """Only the float32 matrix products of the epochs, as a lower bound."""
     import torch
 
     torch.set_num_threads(1)
@@ -33,7 +33,7 @@ def bare_products(problem: Problem) -> Work:
 
     def products() -> None:
         for _ in range(n_updates):
-            for _ in range(2):  # for the data, and for the chains
+            for _ in range(2):  # for the data and for the chains
                 torch.mm(v, weight, out=hidden)
                 torch.mm(v.T, h, out=slope)
             torch.mm(h, weight.T, out=visible)
@@ -42,7 +42,7 @@ def bare_products(problem: Problem) -> Work:
 
 
 def scikit_learn(problem: Problem) -> Work:
-    """Some epochs of BernoulliRBM: persistent chains, one step per update."""
+    """Train scikit-learn's BernoulliRBM: PCD-1."""
     from sklearn.neural_network import BernoulliRBM
 
     images = problem["images"]
@@ -57,7 +57,7 @@ def scikit_learn(problem: Problem) -> Work:
 
 
 def rbms(problem: Problem) -> Work:
-    """Some epochs of the package rbms: persistent chains, one step per update."""
+    """Train the RBM of the package rbms: PCD-1."""
     import torch
     from rbms.bernoulli_bernoulli.classes import BBRBM
     from rbms.training.pcd import fit_batch_pcd
@@ -78,8 +78,8 @@ def rbms(problem: Problem) -> Work:
     def epochs() -> None:
         nonlocal chains
         for _ in range(int(problem["n_epochs"])):
-            for chosen in torch.randperm(len(images)).split(batch_size):
-                batch = (images[chosen], weights[: len(chosen)])
+            for rows in torch.randperm(len(images)).split(batch_size):
+                batch = (images[rows], weights[: len(rows)])
                 chains, _ = fit_batch_pcd(
                     batch, chains, machine, 1, 1.0, centered=False
                 )
@@ -89,7 +89,7 @@ def rbms(problem: Problem) -> Work:
 
 
 def learnergy(problem: Problem) -> Work:
-    """Some epochs of the package learnergy, which has CD-1 and no persistent chains."""
+    """Train the RBM of the package learnergy: CD-1, as it has no PCD."""
     import logging
 
     import torch
@@ -105,7 +105,7 @@ def learnergy(problem: Problem) -> Work:
 
 
 def pgmax(problem: Problem) -> Work:
-    """Sum-product messages of PGMax on the same pairwise model, all cases at once."""
+    """Run PGMax's sum-product belief propagation on all cases at once."""
     import jax
     from jax import numpy as jnp
     from pgmax import fgraph, fgroup, infer, vgroup
@@ -132,12 +132,12 @@ def pgmax(problem: Problem) -> Work:
         odds = inferer.get_beliefs(end)[units]
         return jax.nn.sigmoid(odds[..., 1] - odds[..., 0])
 
-    of_all = jax.jit(jax.vmap(beliefs))
-    return lambda: np.asarray(of_all(fields))
+    batched = jax.jit(jax.vmap(beliefs))
+    return lambda: np.asarray(batched(fields))
 
 
 def edge_by_edge(problem: Problem) -> Work:
-    """The textbook's loop over edges and their two directions, in NumPy."""
+    """Belief propagation as a loop over directed edges, in NumPy."""
     fields, couplings = problem["fields"], problem["couplings"]
     n_units, n_steps = fields.shape[1], int(problem["n_steps"])
     pairs = [(i, j) for i in range(n_units) for j in range(n_units) if i != j]
@@ -162,7 +162,7 @@ def edge_by_edge(problem: Problem) -> Work:
 
 
 def _message(cavity: np.ndarray, coupling: np.float32) -> np.ndarray:
-    """What a unit says along a coupling: log (1 + e^(c+w)) - log (1 + e^c)."""
+    """The message along a coupling w: log (1 + e^(c+w)) - log (1 + e^c)."""
     return np.logaddexp(0, cavity + coupling) - np.logaddexp(0, cavity)
 
 
@@ -177,24 +177,24 @@ JOBS: dict[str, Callable[[Problem], Work]] = {
 
 
 def main(name: str, problem: Path) -> None:
-    """Run a job whenever asked to."""
-    asked, told = sys.stdin, sys.stdout
-    sys.stdout = sys.stderr  # what peers print must not mix with the answers
+    """Run a job once for each line of standard input."""
+    replies = sys.stdout
+    sys.stdout = sys.stderr  # keep the output of peers out of the replies
     with np.load(problem) as arrays:
-        given = dict(arrays)
+        data = dict(arrays)
     try:
-        work = JOBS[name](given)
+        work = JOBS[name](data)
     except ImportError as error:
-        print(json.dumps({"missing": str(error)}), file=told, flush=True)
+        print(json.dumps({"missing": str(error)}), file=replies, flush=True)
         return
-    answer = work()
-    first = {"answer": None if answer is None else answer.tolist()}
-    print(json.dumps(first), file=told, flush=True)
-    for _ in asked:
+    result = work()
+    first = {"result": None if result is None else result.tolist()}
+    print(json.dumps(first), file=replies, flush=True)
+    for _ in sys.stdin:
         cpu, wall = time.process_time(), time.perf_counter()
         work()
-        taken = [time.process_time() - cpu, time.perf_counter() - wall]
-        print(json.dumps(taken), file=told, flush=True)
+        seconds = [time.process_time() - cpu, time.perf_counter() - wall]
+        print(json.dumps(seconds), file=replies, flush=True)
 
 
 if __name__ == "__main__":

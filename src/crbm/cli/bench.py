@@ -40,7 +40,7 @@ def bench(
         raise ValueError("`--plot` needs the suite `growth`; add `--suite growth`.")
     rows = suites.run(
         suite,
-        say=lambda text: typer.echo(text, err=True),
+        echo=lambda text: typer.echo(text, err=True),
         peer_pythons=peer_python or (),
     )
     if plot is not None:
