@@ -74,7 +74,7 @@ def test_places_that_cannot_be_written_are_told(tmp_path, monkeypatch):
     assert raised.value.filename == str(tmp_path / "m.csv")
     usage = namedtuple("usage", "free")(1000)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(OSError, match=r"0\.0 MB free; 5\.0 MB are needed"):
+    with pytest.raises(OSError, match=r"0\.0 MB are free, at least 5\.0 MB are needed"):
         paths.check_writable(tmp_path / "m.csv", 5_000_000)
 
 

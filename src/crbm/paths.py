@@ -106,8 +106,9 @@ def check_space(folder: Path, n_bytes: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < max(n_bytes, 1):
         raise OSError(
-            f"`{folder}` has {free / 1e6:.1f} MB free; {n_bytes / 1e6:.1f} MB are "
-            "needed. Free some space, or choose another place."
+            f"The disk of `{folder}` is full: {free / 1e6:.1f} MB are free, at least "
+            f"{n_bytes / 1e6:.1f} MB are needed. Free some space, or choose another "
+            "place."
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from crbm import metrics
+from crbm.paths import replacing
 
 ENDINGS = (".png", ".svg")
 WHITE, RED, BLUE = (255, 255, 255), (230, 40, 40), (60, 90, 200)
@@ -31,7 +32,9 @@ def write(figure: Any, path: Path) -> None:
 
     with rc_context({"svg.hashsalt": "crbm"}):
         metadata = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, metadata=metadata)
+        kind = path.suffix.removeprefix(".") or "png"
+        with replacing(path) as draft:
+            figure.savefig(draft, metadata=metadata, format=kind)
 
 
 def write_all(figures: Mapping[str, Any], folder: Path) -> list[Path]:

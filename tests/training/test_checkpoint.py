@@ -1,5 +1,9 @@
 """Checkpoints: resumed runs are undisturbed ones, and wrong files are refused."""
 
+import errno
+import os
+import shutil
+from collections import namedtuple
 from functools import partial
 
 import pytest
@@ -59,6 +63,7 @@ def test_a_resumed_run_is_an_undisturbed_one(name, path):
         cut_short(name, kept, n_updates)
         long_runs.assert_same(long_runs.outcome(*resumed(name, kept)), expected)
         path.unlink()
+        kept.previous.unlink()
 
 
 @pytest.mark.parametrize("every", [{"every_epochs": 2}, {"every_seconds": 1e9}])
@@ -278,20 +283,124 @@ def test_a_checkpoint_is_no_classifier(path):
         crbm.load(path)
 
 
-def test_a_failed_write_leaves_the_checkpoint_before(path, monkeypatch):
+def full_disk(*args):
+    raise OSError(errno.ENOSPC, "No space left on device", "draft")
+
+
+def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on(
+    path, monkeypatch
+):
     kept = Checkpoint(path, every_seconds=0)
     cut_short("plain", kept, 5)
     before = path.read_bytes()
-
-    def full(*args):
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(persistence, "save_file", full)
-        with pytest.raises(OSError, match="no space left"):
-            resumed("plain", kept)
+    monkeypatch.setattr(persistence, "save_file", full_disk)
+    with pytest.warns(RuntimeWarning, match=r"kept.*No space left.*Training goes on"):
+        found = resumed("plain", kept)
     assert path.read_bytes() == before
+    assert sorted(path.parent.iterdir()) == sorted([path, kept.previous])
+    expected = long_runs.outcome(*long_runs.run("plain"))
+    long_runs.assert_same(long_runs.outcome(*found), expected)
+
+
+def test_a_disk_that_is_full_already_is_told_before_the_first_update(path, monkeypatch):
+    usage = namedtuple("usage", "free")(100)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(OSError, match=r"disk of `.*new folder` is full"):
+        long_runs.run("plain", checkpoint=Checkpoint(path), augment=never)
+
+
+def never(batch, generator):
+    raise AssertionError("an update was made")
+
+
+def test_a_second_run_is_refused_with_the_process_of_the_first(path):
+    def start_another(place, epoch):
+        with pytest.raises(OSError, match=rf"in use by process {os.getpid()} on"):
+            long_runs.run("plain", checkpoint=Checkpoint(path), resume=True)
+
+    long_runs.run(
+        "plain", n_epochs=1, checkpoint=Checkpoint(path), callback=start_another
+    )
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_lock_of_a_dead_process_is_no_obstacle(path):
+    path.parent.mkdir()
+    lock = path.with_name(f"{path.name}.lock")
+    lock.write_text("4194304 elsewhere")
+    long_runs.run("plain", n_epochs=1, checkpoint=Checkpoint(path))
+    assert not lock.exists()
+
+
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 1
+    path.write_bytes(content)
+
+
+def with_state(change, path):
+    """The checkpoint with its optimiser's state changed, and a digest that fits."""
+    tensors, description = persistence.read(path)
+    change(tensors, description["plain"])
+    persistence.write(path, tensors, description)
+
+
+STATES = {
+    "a flipped bit": flipped,
+    "no moment": partial(with_state, lambda t, p: t.pop("optimizer/state/0/exp_avg")),
+    "no state": partial(
+        with_state,
+        lambda t, p: [t.pop(name) for name in list(t) if "optimizer/state" in name],
+    ),
+    "a moment of another shape": partial(
+        with_state, lambda t, p: t.update({"optimizer/state/0/exp_avg": torch.ones(3)})
+    ),
+    "a group of text": partial(
+        with_state, lambda t, p: p["optimizer/param_groups"][0].update(betas="x")
+    ),
+    "weights of another type": partial(
+        with_state, lambda t, p: t.update({"weights/bias_v": torch.ones(6).double()})
+    ),
+    "half a generator": partial(
+        with_state, lambda t, p: t.update({"random/now": torch.ones(9).byte()})
+    ),
+    "a count that is none": partial(with_state, lambda t, p: p.update(n_updates=-1)),
+    "epochs that are none": partial(
+        with_state, lambda t, p: p.update({"history/epochs": [{"loss": "low"}]})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(name, path):
+    kept = Checkpoint(path, every_seconds=0)
+    cut_short("adam", kept, 6)
+    STATES[name](path)
+    with pytest.warns(RuntimeWarning, match=r"continues from `.*kept\.previous\."):
+        found = resumed("adam", kept)
+    expected = long_runs.outcome(*long_runs.run("adam"))
+    long_runs.assert_same(long_runs.outcome(*found), expected)
+    assert path.with_name("kept.damaged.safetensors").exists()
+
+
+def test_without_a_whole_one_the_damage_is_told_before_training(path):
+    kept = Checkpoint(path, every_seconds=0)
+    cut_short("adam", kept, 6)
+    for file in (path, kept.previous):
+        STATES["no moment"](file)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"is not a whole checkpoint: .*exp_avg"):
+        resumed("adam", kept, augment=Cut("adam", 0))
+    assert path.read_bytes() == before
+
+
+def test_stored_chains_of_another_model_are_refused(path):
+    kept = Checkpoint(path, every_seconds=0)
+    cut_short("persistent", kept, 3)
+    for file in (path, kept.previous):
+        with_state(lambda t, p: t.update({"objective/0": torch.ones(16, 5)}), file)
+    with pytest.raises(ValueError, match="stored chains are not states of this model"):
+        resumed("persistent", kept)
 
 
 def test_drafts_of_killed_runs_are_cleared_away(path):

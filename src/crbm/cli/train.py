@@ -78,6 +78,10 @@ def train(
         Path | None,
         typer.Option(help="Folder for checkpoints, used by this run alone."),
     ] = None,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Seconds between two checkpoints."),
+    ] = 60,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume from the latest checkpoint.")
     ] = False,
@@ -100,6 +104,7 @@ def train(
             "n_epochs": epochs,
             "random_state": seed,
             "checkpoint_dir": checkpoint_dir,
+            "checkpoint_every": checkpoint_every,
             "resume": resume,
             "progress": progress,
             **command.parse_parameters(parameters or ()),

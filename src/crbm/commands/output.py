@@ -1,13 +1,19 @@
-"""Check output paths before the work starts, and write tables."""
+"""Check output paths before the work starts, write tables and save models."""
 
 from __future__ import annotations
 
 import csv
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import numpy as np
+
+from crbm import paths
+
+if TYPE_CHECKING:
+    from crbm.estimators import LabelSetClassifier
 
 TABLE_ENDINGS = (".csv", ".parquet", ".npz")
 
@@ -24,26 +30,58 @@ def check_output_path(path: Path, *, force: bool, endings: Sequence[str]) -> Non
     if path.suffix not in endings:
         known = ", ".join(f"`{ending}`" for ending in endings)
         raise ValueError(f"`{path}` must end in one of {known}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"The folder `{path.parent}` for `{path.name}` does not exist. Create it."
-        )
     if path.exists() and not force:
         raise FileExistsError(f"`{path}` exists. Choose another name, or add --force.")
+    paths.check_writable(path)
+
+
+def check_checkpoint_dir(folder: str | Path | None) -> None:
+    """Make the folder of checkpoints; raise unless files can be written to it."""
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        paths.check_writable(Path(folder, "model-0.safetensors"))
+
+
+def save_or_keep(classifier: LabelSetClassifier, path: Path) -> None:
+    """Save a classifier; if that fails, save it elsewhere and raise, saying where."""
+    try:
+        classifier.save(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        kept = _save_elsewhere(classifier, path.name)
+        where = (
+            "there is no other place for it either; free some space and train again"
+            if kept is None
+            else f"the trained model is in `{kept}`; move it from there"
+        )
+        raise OSError(f"`{path}` could not be written ({reason}): {where}.") from error
+
+
+def _save_elsewhere(classifier: LabelSetClassifier, name: str) -> Path | None:
+    """The file that a classifier was saved to, the first place that takes it."""
+    for place in (tempfile.gettempdir(), Path.cwd(), Path.home()):
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="crbm-", dir=place))
+            classifier.save(folder / name)
+        except OSError:
+            continue
+        return folder / name
+    return None
 
 
 def write_table(
     path: Path, columns: Sequence[Column], arrays: dict[str, np.ndarray]
 ) -> None:
     """Write the columns as CSV or Parquet, or the arrays as NPZ."""
-    if path.suffix == ".npz":
-        with path.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-    elif path.suffix == ".parquet":
-        _write_parquet(path, columns)
-    else:
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            write_csv(stream, columns)
+    with paths.replacing(path) as draft:
+        if path.suffix == ".npz":
+            with draft.open("wb") as stream:
+                np.savez_compressed(stream, allow_pickle=False, **arrays)
+        elif path.suffix == ".parquet":
+            _write_parquet(draft, columns)
+        else:
+            with draft.open("w", encoding="utf-8", newline="") as text:
+                write_csv(text, columns)
 
 
 def write_csv(stream: TextIO, columns: Iterable[Column]) -> None:

@@ -12,8 +12,13 @@ import numpy as np
 import torch
 from scipy.sparse import issparse
 
+from crbm import paths
 from crbm.commands.data import in_single_precision, load, select_part
-from crbm.commands.output import check_output_path
+from crbm.commands.output import (
+    check_checkpoint_dir,
+    check_output_path,
+    save_or_keep,
+)
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
 from crbm.estimators import LabelSetClassifier
@@ -54,6 +59,7 @@ def run(
         `standardise`.
     """
     check_output_path(out, force=force, endings=(".safetensors",))
+    check_checkpoint_dir((parameters or {}).get("checkpoint_dir"))
     all_rows = load(source, reading)
     data = select_part(all_rows, reading.part, default="train")
     if not data.Y.shape[1]:
@@ -66,9 +72,18 @@ def run(
         classifier.set_params(early_stopping=True, validation_fraction=validation)
     elif "valid" in all_rows.splits and reading.part in (None, "train"):
         held_out = select_part(all_rows, "valid")
+    paths.check_space(out.parent, least_bytes(classifier, data))
     fit(classifier, data, held_out)
-    classifier.save(out)
+    save_or_keep(classifier, out)
     return {"out": str(out), **summary(classifier)}
+
+
+def least_bytes(classifier: LabelSetClassifier, data: Dataset) -> int:
+    """A lower bound on the size of the model's file: the weights that are sure."""
+    n_labels, n_hidden = data.Y.shape[1], getattr(classifier, "n_hidden", 0)
+    n_inputs = 0 if classifier.preprocessing == "kernel" else data.X.shape[1]
+    n_members = getattr(classifier, "n_estimators", 1)
+    return 4 * n_members * (n_inputs * (n_labels + n_hidden) + n_labels * n_hidden)
 
 
 def make_classifier(model: str, parameters: Mapping[str, Any]) -> LabelSetClassifier:

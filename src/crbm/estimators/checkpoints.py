@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from crbm import checks
 from crbm.training import Checkpoint
+from crbm.training.locks import locked
+
+LOCK = "fit.lock"
 
 # Parameters of the run, not of what is learned; files of classifiers leave them out.
-OF_THE_RUN = ("checkpoint_dir", "resume", "progress")
+OF_THE_RUN = ("checkpoint_dir", "checkpoint_every", "resume", "progress")
 # What a resumed fit may change: its length, and what does not decide its course.
 FREE = (*OF_THE_RUN, "n_epochs", "n_threads", "thresholds")
 
 
 def check(classifier: Any) -> None:
     """Check that this fit could be resumed."""
+    checks.not_negative("checkpoint_every", classifier.checkpoint_every)
     if classifier.checkpoint_dir is None:
         if classifier.resume:
             raise ValueError("`resume` needs a `checkpoint_dir` to continue from.")
@@ -24,6 +31,18 @@ def check(classifier: Any) -> None:
             "`checkpoint_dir` needs a `random_state`: without one, no later fit can "
             "continue where this one stops. Give it a number."
         )
+
+
+@contextmanager
+def locked_folder(classifier: Any, *, stored: bool) -> Iterator[None]:
+    """Keep other fits out of the folder of checkpoints."""
+    if not stored or classifier.checkpoint_dir is None:
+        yield
+        return
+    folder = Path(classifier.checkpoint_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / LOCK, f"The folder of checkpoints `{folder}`"):
+        yield
 
 
 def run_options(classifier: Any, *, stored: bool) -> list[dict[str, Any]]:
@@ -41,7 +60,9 @@ def run_options(classifier: Any, *, stored: bool) -> list[dict[str, Any]]:
     ]
     return [
         {
-            "checkpoint": Checkpoint(file, settings=shared),
+            "checkpoint": Checkpoint(
+                file, classifier.checkpoint_every, settings=shared
+            ),
             "resume": classifier.resume,
             **progress,
         }

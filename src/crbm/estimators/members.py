@@ -81,25 +81,26 @@ def train(
             held_out_cases, classifier._infer, classifier.stop_by
         )
     options = checkpoints.run_options(classifier, stored=stored)
-    return [
-        training.fit(
-            model,
-            classifier._objective(),
-            cases,
-            n_epochs=n_epochs,
-            batch_size=classifier.batch_size,
-            learning_rate=classifier.learning_rate,
-            generator=generator,
-            validation=error,
-            augment=augment or _input_dropout(classifier.input_dropout),
-            optimizer=classifier.optimizer,
-            l2=classifier.l2,
-            patience=classifier.patience if classifier.early_stopping else None,
-            n_threads=classifier.n_threads,
-            **own,
-        )
-        for model, own in zip(classifier.models_, options, strict=True)
-    ]
+    with checkpoints.locked_folder(classifier, stored=stored):
+        return [
+            training.fit(
+                model,
+                classifier._objective(),
+                cases,
+                n_epochs=n_epochs,
+                batch_size=classifier.batch_size,
+                learning_rate=classifier.learning_rate,
+                generator=generator,
+                validation=error,
+                augment=augment or _input_dropout(classifier.input_dropout),
+                optimizer=classifier.optimizer,
+                l2=classifier.l2,
+                patience=classifier.patience if classifier.early_stopping else None,
+                n_threads=classifier.n_threads,
+                **own,
+            )
+            for model, own in zip(classifier.models_, options, strict=True)
+        ]
 
 
 def drop_inputs(batch: Batch, generator: Generator | None, *, share: float) -> Batch:

@@ -66,9 +66,10 @@ class StructuredClassifier(LabelSetClassifier):
         Seed of all randomness, as in scikit-learn.
     n_threads
         Threads to compute with; chosen by size unless given.
-    checkpoint_dir
-        Folder in which `fit` stores its state every minute and when it is interrupted;
-        needs a fixed `random_state`, and each fit a folder of its own.
+    checkpoint_dir, checkpoint_every
+        Folder in which `fit` stores its state at intervals of so many seconds and when
+        it is interrupted; needs a fixed `random_state`, and each fit a folder of its
+        own.
     resume
         Whether `fit` continues from the state stored there, bit for bit.
     progress
@@ -109,6 +110,7 @@ class StructuredClassifier(LabelSetClassifier):
     random_state: Any = None
     n_threads: int | None = None
     checkpoint_dir: str | Path | None = None
+    checkpoint_every: float = 60.0
     resume: bool = False
     progress: bool | None = False
 

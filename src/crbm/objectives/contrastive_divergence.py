@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from torch import Generator, Tensor
 
@@ -109,6 +110,7 @@ class PersistentChains:
         by = partial(sample, n_steps=n_steps, generator=generator)
         data = energy.evaluate(impute(energy, batch.v, by))
         n_chains = len(data.v)
+        self._check_chains(data)
         if not self.chains or len(self.chains[0]) < n_chains:
             self.chains = [part.clone() for part in _chain(data)]
         start, *caches = (part[:n_chains] for part in self.chains)
@@ -128,13 +130,26 @@ class PersistentChains:
                 part.copy_(new)
         return Contrast.pair(data, end)
 
+    def _check_chains(self, data: Evaluated) -> None:
+        """Refuse chains of a checkpoint that are not of this model."""
+        new = _chain(data)
+        if self.chains and [_kind(c) for c in self.chains] != [_kind(c) for c in new]:
+            raise ValueError("The stored chains are not states of this model.")
+
     def state(self) -> dict[str, Tensor]:
         """The chains, for a checkpoint."""
         return {str(place): chains for place, chains in enumerate(self.chains)}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Continue with the chains of a checkpoint."""
-        self.chains = list(state.values())
+        chains = [state[str(place)] for place in range(len(state))]
+        if any(part.ndim != 2 or len(part) != len(chains[0]) for part in chains):
+            raise ValueError("The stored chains do not fit together.")
+        self.chains = chains
+
+
+def _kind(part: Tensor) -> tuple[Any, ...]:
+    return part.dtype, *part.shape[1:]
 
 
 def _chain(state: Evaluated) -> list[Tensor]:

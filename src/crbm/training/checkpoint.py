@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -13,14 +15,22 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from crbm import checks, persistence
+from crbm import checks, paths, persistence
 from crbm.messages import one_line
 from crbm.training.hooks import Hook
 from crbm.training.interrupts import Interrupted, delayed_signals
+from crbm.training.locks import locked
 from crbm.training.run import Run
 from crbm.training.settings import as_plain, describe, differences
+from crbm.training.stored_state import check_state
 
 KIND = "checkpoint"
+# What reading and checking a state that is not whole may raise.
+WRONG = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
+
+
+class DamagedError(ValueError):
+    """A checkpoint that cannot be read; the one before it may be whole."""
 
 
 @dataclass
@@ -28,8 +38,10 @@ class Checkpoint(Hook):
     """Stores a run at intervals: its weights, optimiser, randomness and position.
 
     The file is replaced whole, so that a good one exists at any moment, whatever ends
-    the process. It is also written when the run ends. While it is in use, Ctrl-C and
-    SIGTERM store the run once more and raise `Interrupted`.
+    the process. The one before it is kept beside it, with `.previous` in its name, and
+    used if the newer one is damaged. The file is also written when the run ends. While
+    it is in use, no other run may use it, and Ctrl-C and SIGTERM store the run once
+    more and raise `Interrupted`. If the disk is full, the run warns and goes on.
 
     Parameters
     ----------
@@ -59,18 +71,23 @@ class Checkpoint(Hook):
         if self.every_epochs is not None:
             checks.whole_number("every_epochs", self.every_epochs, at_least=1)
 
+    @property
+    def previous(self) -> Path:
+        """The file before the latest one."""
+        path = Path(self.path)
+        return path.with_name(f"{path.stem}.previous{path.suffix}")
+
     def start(self, run: Run) -> None:
         self._described = {**describe(run), **as_plain(self.settings)}
-        self._signals, self._stop = ExitStack(), Event()
-        _prepare(Path(self.path))
-        if Path(self.path).exists():
-            if not self.resume:
-                raise FileExistsError(
-                    f"`{self.path}` already holds a run. Continue it with `resume`, or "
-                    "delete it to start again."
-                )
-            self._load(run)
-        self._stop = self._signals.enter_context(delayed_signals())
+        self._open, self._stop, path = ExitStack(), Event(), Path(self.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        paths.check_writable(path, _n_bytes(run))
+        lock = path.with_name(f"{path.name}.lock")
+        self._open.enter_context(locked(lock, f"The checkpoint `{path}`"))
+        for draft in paths.drafts(path):  # of a killed run
+            draft.unlink(missing_ok=True)
+        self._continue(run)
+        self._stop = self._open.enter_context(delayed_signals())
         self._wait()
 
     def after_update(self, run: Run) -> None:
@@ -88,8 +105,8 @@ class Checkpoint(Hook):
         self._save_or_stop(run)
 
     def close(self) -> None:
-        if hasattr(self, "_signals"):
-            self._signals.close()
+        if hasattr(self, "_open"):
+            self._open.close()
 
     def _wait(self) -> None:
         seconds = math.inf if self.every_seconds is None else self.every_seconds
@@ -97,61 +114,126 @@ class Checkpoint(Hook):
 
     def _save_or_stop(self, run: Run) -> None:
         """Write the file; then stop if a signal asked for it."""
-        self._save(run)
+        failure = self._try_to_save(run)
         self._wait()
         if self._stop.is_set():
-            raise Interrupted(
-                f"Stopped in epoch {run.n_epochs} after {run.n_updates} updates; "
+            holds = (
                 f"`{self.path}` holds the run. Start it again with `resume` to "
                 "continue."
             )
+            raise Interrupted(
+                f"Stopped in epoch {run.n_epochs} after {run.n_updates} updates; "
+                f"{failure or holds}"
+            )
+
+    def _try_to_save(self, run: Run) -> str | None:
+        """Write the file; what failed, if the system did not let us."""
+        try:
+            self._save(run)
+        except OSError as error:
+            failure = (
+                f"`{self.path}` could not be written: {error.strerror or error}. The "
+                "checkpoint before it is unchanged, if there is any."
+            )
+            warnings.warn(f"{failure} Training goes on.", RuntimeWarning, 2)
+            return failure
+        return None
 
     def _save(self, run: Run) -> None:
         leaves = dict(flatten(run.state()))
         tensors = {k: leaf for k, leaf in leaves.items() if isinstance(leaf, Tensor)}
         plain = {k: leaf for k, leaf in leaves.items() if k not in tensors}
         description = {"kind": KIND, "settings": self._described, "plain": plain}
+        _keep(paths.follow(Path(self.path)), self.previous)
         persistence.write(self.path, tensors, description)
 
-    def _load(self, run: Run) -> None:
-        tensors, description = persistence.read(self.path, KIND)
-        if description.get("kind") != KIND:
-            raise ValueError(f"`{self.path}` is a file of crbm but no checkpoint.")
-        try:
-            changed = differences(description["settings"], self._described)
-            state = nest({**description["plain"], **tensors})
-            n_done = len(state["history"]["epochs"])
-        except (AttributeError, KeyError, TypeError) as error:
-            raise self._damaged(error) from error
-        if changed:
-            raise ValueError(
-                f"`{self.path}` is a checkpoint of another run: {'; '.join(changed)}. "
-                "Set it back, or choose another file."
+    def _continue(self, run: Run) -> None:
+        """Restore the stored run, if there is one."""
+        files = [file for file in (Path(self.path), self.previous) if file.exists()]
+        if not files:
+            return
+        if not self.resume:
+            raise FileExistsError(
+                f"`{files[0]}` already holds a run. Continue it with `resume`, or "
+                "delete it to start again."
             )
+        state = self._first_whole(files, run)
+        n_done = len(state["history"]["epochs"])
         if n_done > run.n_epochs_total:
             raise ValueError(
                 f"`{self.path}` has {n_done} epochs behind it, more than the "
                 f"`n_epochs`={run.n_epochs_total} asked for. Raise it, or choose "
                 "another file."
             )
+        run.restore(state)
+
+    def _first_whole(self, files: list[Path], run: Run) -> dict[str, Any]:
+        """The state in the newest file that is not damaged."""
+        latest, *others = files
         try:
-            run.restore(state)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise self._damaged(error) from error
+            return self._read(latest, run)
+        except DamagedError as error:
+            for file in others:
+                state = self._read(file, run)
+                aside = latest.with_name(f"{latest.stem}.damaged{latest.suffix}")
+                os.replace(latest, aside)
+                warnings.warn(
+                    f"{error} The run continues from `{file}`, which was written "
+                    f"before it; the damaged file is now `{aside}`.",
+                    RuntimeWarning,
+                    2,
+                )
+                return state
+            raise DamagedError(f"{error} Delete it to start again.") from error
 
-    def _damaged(self, error: Exception) -> ValueError:
-        reason = one_line(str(error))
-        return ValueError(
-            f"`{self.path}` is not a whole checkpoint: {reason}. Delete it to start "
-            "again."
-        )
+    def _read(self, file: Path, run: Run) -> dict[str, Any]:
+        """The state in a file, checked against the run."""
+        try:
+            tensors, description = persistence.read(file, KIND)
+        except ValueError as error:
+            raise DamagedError(str(error)) from error
+        if description.get("kind") != KIND:
+            raise ValueError(f"`{file}` is a file of crbm but no checkpoint.")
+        try:
+            changed = differences(description["settings"], self._described)
+        except WRONG as error:
+            raise _damaged(file, error) from error
+        if changed:
+            raise ValueError(
+                f"`{file}` is a checkpoint of another run: {'; '.join(changed)}. Set "
+                "it back, or choose another file."
+            )
+        try:
+            state = nest({**description["plain"], **tensors})
+            check_state(run, state)
+        except (*WRONG, ValueError) as error:
+            raise _damaged(file, error) from error
+        return state
 
 
-def _prepare(path: Path) -> None:
-    """Make the folder; remove partial files of a killed run."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for draft in path.parent.glob(f"{path.name}*.part"):
-        draft.unlink(missing_ok=True)
+def _damaged(file: Path, error: Exception) -> DamagedError:
+    return DamagedError(f"`{file}` is not a whole checkpoint: {one_line(str(error))}.")
+
+
+def _n_bytes(run: Run) -> int:
+    """What the files of a run take at least: two generations and a draft."""
+    tensors = (leaf for _, leaf in flatten(run.state()) if isinstance(leaf, Tensor))
+    return 3 * sum(tensor.nbytes for tensor in tensors)
+
+
+def _keep(path: Path, previous: Path) -> None:
+    """Give the latest file a second name, under which it outlives the next one."""
+    if not path.exists():
+        return
+    link = previous.with_name(f"{previous.name}{paths.DRAFT}")
+    link.unlink(missing_ok=True)
+    try:
+        os.link(path, link)
+    except OSError:  # a file system without links
+        os.replace(path, previous)
+    else:
+        os.replace(link, previous)
+        link.unlink(missing_ok=True)  # it stays if both were the same file
 
 
 def flatten(tree: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, Any]]:

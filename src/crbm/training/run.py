@@ -181,7 +181,7 @@ class Run:
         self.last_good = state["last_good"]
         for name, hook in self._stateful_hooks():
             hook.restore(state[name])
-        self.update.restore(_optimizer_state(state.get("optimizer", {})))
+        self.update.restore(optimizer_state(state.get("optimizer", {})))
         if isinstance(self.objective, Stateful):
             self.objective.restore(state.get("objective", {}))
         self.randomness.restore(state["random"])
@@ -197,7 +197,7 @@ def copy_weights(model: EnergyModel) -> dict[str, Tensor]:
     return {name: t.detach().clone() for name, t in model.state_dict().items()}
 
 
-def _optimizer_state(stored: dict[str, Any]) -> dict[str, Any]:
+def optimizer_state(stored: dict[str, Any]) -> dict[str, Any]:
     """The state of an optimiser; it numbers parameters, where files have names."""
     numbered = {int(place): state for place, state in stored.get("state", {}).items()}
     return {**stored, "state": numbered}
