@@ -148,7 +148,7 @@ def test_what_was_learned_is_plain_data_and_tensors():
     frame = mixed()
     encoder = fitted(frame)
     plain, tensors = encoder.state()
-    same = TableEncoder.restored(json.loads(json.dumps(plain)), tensors)
+    same = TableEncoder.from_state(json.loads(json.dumps(plain)), tensors)
     difference = same.transform(frame) - encoder.transform(frame)
     assert not difference.count_nonzero()
     assert same.get_feature_names_out().tolist() == (
@@ -168,7 +168,7 @@ def test_a_file_that_claims_something_else_is_refused(change, message):
     plain, tensors = fitted(mixed()[["plan"]]).state()
     plain["encoders"][0] |= change
     with pytest.raises((ValueError, KeyError), match=message):
-        TableEncoder.restored(plain, tensors)
+        TableEncoder.from_state(plain, tensors)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
     column_or_1d,
-    validate_data,
 )
 from torch import Generator, Tensor
 
 from crbm import checks
+from crbm.estimators import inputs, label_sets
 from crbm.preprocessing import Preprocessor
 from crbm.types import Batch
 
@@ -43,18 +43,17 @@ def to_generator(random_state: Any) -> Generator:
 
 
 def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X checked by scikit-learn's rules and preprocessed: an array or a CSR matrix.
+    """X as numbers, checked and preprocessed: an array or a CSR matrix.
 
-    Single precision stays single and all else becomes double, as in scikit-learn. The
-    models compute in the precision of X; single is at least twice as fast. With `reset`
-    the preprocessing is learned from X, unless a warm start keeps the old one.
+    The models compute in the precision of X; single is at least twice as fast. With
+    `reset` the encoding and preprocessing are learned from X, unless a warm start keeps
+    the old ones.
     """
-    X = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
-    )
+    learn = reset and not hasattr(estimator, "models_")
+    X = inputs.to_numbers(estimator, X, learn=learn, reset=reset)
     if estimator.preprocessing == "none":
         return X
-    if reset and not hasattr(estimator, "models_"):
+    if learn:
         new = Preprocessor(
             estimator.preprocessing, estimator.kernel_gamma, estimator.kernel_features
         )
@@ -75,12 +74,11 @@ def rows_at_a_time(
             f"Labels need one row per case; `X` has {_num_samples(X)} rows, the "
             f"labels have {len(labels)}."
         )
-    in_pieces = isinstance(X, np.ndarray) and X.ndim == 2
-    if not in_pieces:
-        X = to_inputs(estimator, X, reset=False)
+    raw = inputs.in_pieces(estimator, X)
+    X = to_inputs(estimator, X, reset=False) if raw is None else raw
     for start in range(0, max(X.shape[0], 1), ROWS_AT_ONCE):
         rows = X[start : start + ROWS_AT_ONCE]
-        if in_pieces:
+        if raw is not None:
             rows = to_inputs(estimator, rows, reset=False)
         u = dense(rows, precision(estimator))
         known = None if labels is None else labels[start : start + len(u)].to(u)
@@ -139,6 +137,10 @@ def encode_labels(estimator: Any, Y: Any) -> Float[Tensor, "cases labels"]:
     """Labels of a fitted estimator as 0, 1 and NaN."""
     if estimator.single_column_ and np.ndim(Y) == 1:
         return encode_column(Y, estimator.classes_)
+    if label_sets.is_sets(Y):
+        Y = label_sets.from_sets(Y, estimator.label_names_)[0]
+    elif inputs.is_table(Y):
+        Y = label_sets.from_table(Y)[0]
     v = check_binary(Y.to_numpy() if hasattr(Y, "to_numpy") else Y)
     if v.shape[-1] != estimator.n_labels_:
         raise ValueError(
@@ -173,15 +175,19 @@ def dense(X: Any, dtype: torch.dtype | None = None) -> Float[Tensor, "cases inpu
 
 
 def to_outputs(Y: Any) -> Outputs:
-    """Encode labels: an indicator matrix, a frame of them, or one two-class column."""
+    """Encode labels: a matrix or frame of 0 and 1, sets, or one two-class column."""
     if Y is None:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None."
         )
     if sparse.issparse(Y):
         Y = Y.toarray()
-    names = [str(name) for name in getattr(Y, "columns", [])]
-    values = Y.to_numpy() if names else np.asarray(Y)
+    if label_sets.is_sets(Y):
+        values, names = label_sets.from_sets(Y)
+    elif inputs.is_table(Y):
+        values, names = label_sets.from_table(Y)
+    else:
+        values, names = np.asarray(Y), []
     if values.ndim == 1:
         return _one_column(values)
     if values.ndim != 2:

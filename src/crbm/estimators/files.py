@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from crbm import checks, inference, objectives, persistence
-from crbm.estimators import file_checks
+from crbm.estimators import file_checks, inputs
 from crbm.estimators.checkpoints import OF_THE_RUN
 from crbm.messages import one_line
 from crbm.preprocessing import Preprocessor, check_gamma
+from crbm.preprocessing.packing import below
 from crbm.training import History
 
 if TYPE_CHECKING:
@@ -44,9 +45,10 @@ def save(classifier: LabelSetClassifier, path: str | Path) -> None:
     tensors = {"thresholds": torch.from_numpy(classifier.thresholds_)}
     if hasattr(classifier, "examples_"):
         tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
-    trained, own = classifier._trained_state()[0], classifier._state()[0]
-    file_checks.check_tensors(tensors | trained | own)
-    persistence.write(path, tensors | trained | own, description(classifier))
+    tensors |= inputs.state(classifier)[1]
+    tensors |= classifier._trained_state()[0] | classifier._state()[0]
+    file_checks.check_tensors(tensors)
+    persistence.write(path, tensors, description(classifier))
 
 
 def models_state(
@@ -118,6 +120,7 @@ def description(classifier: LabelSetClassifier) -> dict[str, Any]:
         fitted["trained_on_"] = classifier.trained_on_
     if hasattr(classifier, "output_shape_"):
         fitted["output_shape_"] = list(classifier.output_shape_)
+    fitted |= inputs.state(classifier)[0]
     return {
         "class": type(classifier).__name__,
         "parameters": {
@@ -143,6 +146,7 @@ def _restore(
     if "feature_names_in_" in fitted:
         names = np.asarray(fitted["feature_names_in_"], dtype=object)
         classifier.feature_names_in_ = names
+    inputs.restore(classifier, fitted, tensors)
     classifier._restore_trained(tensors, fitted)
     classifier.thresholds_ = tensors["thresholds"].numpy()
     classifier.describe(
@@ -161,7 +165,7 @@ def restore_models(
         check_gamma(classifier.kernel_gamma)
         classifier.preprocessor_ = Preprocessor.from_state(
             classifier.preprocessing,
-            _below("preprocessing.", tensors),
+            below("preprocessing.", tensors),
             classifier.kernel_gamma,
         )
     _restore_models(classifier, tensors)
@@ -181,7 +185,7 @@ def _restore_models(
     """
     n_inputs, classifier.models_ = _n_inputs(classifier), []
     for place in range(classifier._n_members):
-        weights = _below(f"models.{place}.", tensors)
+        weights = below(f"models.{place}.", tensors)
         if not weights:
             raise ValueError(f"member {place} has no weights")
         with torch.device("meta"):
@@ -193,17 +197,8 @@ def _restore_models(
 def _n_inputs(classifier: StructuredClassifier) -> int:
     """The number of inputs of the models."""
     if classifier.preprocessing == "none":
-        return classifier.n_features_in_
-    return classifier.preprocessor_.n_outputs(classifier.n_features_in_)
-
-
-def _below(start: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors whose names start with a prefix, by the rest of their names."""
-    return {
-        name.removeprefix(start): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(start)
-    }
+        return inputs.n_inputs(classifier)
+    return classifier.preprocessor_.n_outputs(inputs.n_inputs(classifier))
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from crbm import checks
-from crbm.estimators import encoding, files
+from crbm.estimators import encoding, files, inputs, label_sets
 
 TINY = 1e-12
 
@@ -171,6 +171,12 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
             scores.append(self._log_probability(u, v))
         return torch.cat(scores).numpy()
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of cases whose labels are all predicted correctly."""
+        if label_sets.is_sets(y) or inputs.is_table(y):
+            y = encoding.encode_labels(self, y).numpy()
+        return float(super().score(X, y, sample_weight))
+
     def transform(self, X: Any) -> Float[np.ndarray, "cases labels"]:
         """The marginals as features, named by the labels."""
         return self._all_marginals(X, None)
@@ -234,6 +240,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True

@@ -209,10 +209,12 @@ class StructuredClassifier(LabelSetClassifier):
         Parameters
         ----------
         X
-            Inputs, one row per case: array, frame or sparse matrix.
+            Inputs, one row per case: array, sparse matrix, or frame (pandas, polars,
+            pyarrow) of numbers, categories, texts, dates and booleans. Values may be
+            missing.
         y
             Labels as an indicator matrix (array, frame or sparse; NaN where a label is
-            not known), or one column of two classes.
+            not known), a list of sets of names, or one column of two classes.
         sample_weight
             How much each case counts.
         validation

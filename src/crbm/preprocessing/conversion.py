@@ -58,7 +58,8 @@ def to_labels(table: Table, name: str) -> np.ndarray:
         bad = ~(np.isin(values, (0, 1)) | np.isnan(values))
     else:
         values, bad = np.zeros(len(table)), ~column.is_missing()
-    _refuse(table, name, bad, "is not 0 or 1, yes or no", "Binarise it.")
+    advice = "Binarise it, or give the separator if it is a set of labels."
+    _refuse(table, name, bad, "is not 0 or 1, yes or no", advice)
     return np.asarray(values, dtype=np.float64)
 
 

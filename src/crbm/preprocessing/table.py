@@ -103,7 +103,7 @@ class Table:
         """The columns of a frame of pandas, polars, pyarrow or similar."""
         refuse_twice(frame_names(frame), "column")
         native = nw.from_native(frame, eager_only=True)
-        series = {str(name): native[name] for name in native.columns}
+        series = {str(part.name): part for part in native.iter_columns()}
         table = cls.from_columns(
             {name: _series_column(name, part) for name, part in series.items()}
         )

@@ -105,7 +105,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns are found by name, in any order; others are ignored.
         """
         check_is_fitted(self)
-        table = self._check_columns(self._to_table(X))
+        table = self._check_columns(self.to_table(X))
         blocks = [encoder.encode(table) for encoder in self.encoders_]
         if any(sparse.issparse(block) for block in blocks):
             return sparse.hstack(blocks, format="csr", dtype=np.float32)
@@ -140,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {**plain, "columns": columns, "is_array": self._is_array}, tensors
 
     @classmethod
-    def restored(
+    def from_state(
         cls, plain: Mapping[str, Any], tensors: Mapping[str, Tensor]
     ) -> TableEncoder:
         """The encoder whose `state` this was."""
@@ -160,7 +160,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return encoder
 
     def _fit_table(self, X: Any) -> Table:
-        table = self._to_table(X, fitting=True)
+        table = self.to_table(X, fitting=True)
         for name in (*self.drop, *self.categorical, *self.text):
             if name not in table.columns:
                 raise ValueError(no_column(name, table.names))
@@ -173,7 +173,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         return table
 
-    def _to_table(self, X: Any, *, fitting: bool = False) -> Table:
+    def to_table(self, X: Any, *, fitting: bool = False) -> Table:
+        """A table, frame, array or list of records as a table."""
         if isinstance(X, Table):
             return X
         if is_frame(X):

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-YES_NO = {
-    **dict.fromkeys(("yes", "true", "y", "t", "on"), 1.0),
-    **dict.fromkeys(("no", "false", "n", "f", "off"), 0.0),
-}
+_YES = "yes y true t on ja j wahr oui vrai si sí sì verdadero vero"
+_NO = "no n false f off nein falsch non faux falso"
+YES_NO = dict.fromkeys(_YES.split(), 1.0) | dict.fromkeys(_NO.split(), 0.0)
 # Missing values as people write them into columns of numbers.
 NO_VALUE = frozenset(
     {"", "-", "--", ".", "?", "na", "n/a", "nan", "null", "none", "#nv"}
@@ -47,7 +46,9 @@ class Parsed(NamedTuple):
 
 
 def yes_no(words: np.ndarray) -> Parsed:
-    """1 for yes, true, y, t and on, 0 for their opposites.
+    """1 for yes, true, on and the like, 0 for their opposites.
+
+    A spreadsheet writes them in the language of its user.
 
     Examples
     --------
