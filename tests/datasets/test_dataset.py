@@ -37,7 +37,7 @@ def test_part_returns_the_rows_of_the_split():
         ({"Y": Y[:2]}, "`Y` has 2 rows and `X` has 3"),
         ({"groups": np.zeros(4)}, "`groups` has 4 rows"),
         ({"Y": Y + 1}, r"holds \[1, 2\]"),
-        ({"Y": Y.astype(np.float32)}, "0 or 1 as integers"),
+        ({"Y": Y.astype(np.float32) / 2}, "0, 1 or NaN"),
         ({"X": np.full((3, 2), np.nan, np.float32)}, "NaN or infinity"),
         ({"label_names": ("a", "a")}, "`label_names` has `a` twice"),
         ({"label_names": ("a",)}, "1 names for 2 columns"),

@@ -21,7 +21,7 @@ def test_the_format_can_be_stated(tmp_path, small):
 
 def test_unknown_formats_are_refused(tmp_path, small):
     with pytest.raises(ValueError, match="the file name does not tell the format"):
-        read(tmp_path / "a.xlsx")
+        read(tmp_path / "a.docx")
     with pytest.raises(ValueError, match="Unknown format `xlsx`; use one of `arff`"):
         read(tmp_path / "a", format="xlsx")
     with pytest.raises(ValueError, match=r"Cannot write format `idx`; use one of"):

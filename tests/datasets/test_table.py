@@ -1,16 +1,26 @@
+"""Tables of all formats, as people have them."""
+
 from __future__ import annotations
 
+import datetime
 import gzip
+import json
 
 import numpy as np
+import openpyxl
+import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import issparse
 
 from crbm.datasets import read, write
+from crbm.datasets.formats import csv_table
+from crbm.preprocessing import Table, TableWarning
 
 TABLE = "weight,dog,cat\n30.5,1,0\n\n4,0,1\n"
+NAN = np.nan
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -33,9 +43,157 @@ def test_labels_are_named_or_counted(put):
     assert read(path, labels=()).X.shape == (2, 3)
 
 
-def test_a_byte_order_mark_and_windows_lines_are_fine(put):
-    path = put("pets.csv", b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode())
-    assert read(path, labels=-2).feature_names == ("weight",)
+# The same two rows, in the ways of the world.
+EUROPEAN = "größe;preis;hund\r\n1,5;1.000,5;1\r\n2,25;3;0\r\n"
+NUMBERS = [[1.5, 1000.5], [2.25, 3.0]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        EUROPEAN.encode(),
+        EUROPEAN.encode("utf-8-sig"),
+        EUROPEAN.encode("utf-16"),
+        EUROPEAN.replace(";", "\t").encode(),
+        EUROPEAN.replace(";", "|").encode(),
+        EUROPEAN.replace("1.000,5", "1000,5").encode(),
+        (EUROPEAN.replace("\r\n", ";;\r\n") + ";;;;\r\n;;;;\r\n").encode(),
+        EUROPEAN.replace(".", "").replace(",", ".").replace(";", ",").encode(),
+    ],
+    ids=["semicolon", "mark", "utf16", "tab", "bar", "plain", "empty", "us"],
+)
+def test_separators_decimals_and_encodings_are_recognised(put, content):
+    data = read(put("pets.csv", content), labels=["hund"], raw=True)
+    assert data.feature_names == ("größe", "preis")
+    assert data.Y.tolist() == [[1], [0]]
+    prices = data.X["preis"].values
+    if data.X["preis"].kind == "string":  # left to the encoder: groups of digits
+        assert prices.tolist() == ["1.000,5", "3"]
+    else:
+        assert prices.tolist() == [1000.5, 3]
+    assert data.X["größe"].values.tolist() == [1.5, 2.25]
+
+
+def test_text_that_is_not_utf8_is_read_with_a_warning(put):
+    path = put("pets.csv", EUROPEAN.encode("cp1252"))
+    with pytest.warns(TableWarning, match="not UTF-8 and is read as Windows-1252"):
+        assert read(path, labels=-1).feature_names[0] == "größe"
+
+
+def test_a_csv_file_is_parsed_once(put, monkeypatch):
+    parsed = []
+    parse = csv_table._parse
+    monkeypatch.setattr(
+        csv_table, "_parse", lambda *args: parsed.append(args) or parse(*args)
+    )
+    read(put("pets.csv", TABLE), labels=-2)
+    assert len(parsed) == 1
+
+
+RECORDS = [
+    {"age": 57, "plan": "free", "since": datetime.date(2024, 1, 2), "dog": True},
+    {"age": None, "plan": None, "since": None, "dog": False},
+    {"age": 30, "plan": "pro", "since": datetime.date(2024, 3, 1), "dog": True},
+]
+PLAIN = [
+    {"age": 57.0, "plan": "free", "since": "2024-01-02T00:00:00"},
+    {"age": None, "plan": None, "since": None},
+    {"age": 30.0, "plan": "pro", "since": "2024-03-01T00:00:00"},
+]
+
+
+def as_excel(file):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(list(RECORDS[0]))
+    for record in RECORDS:
+        sheet.append(list(record.values()))
+    book.save(file)
+
+
+def as_json(file):
+    lines = [json.dumps(record, default=str) for record in RECORDS]
+    file.write_text("\n".join(lines))
+
+
+WRITERS = {
+    "a.csv": lambda file: pd.DataFrame(RECORDS).to_csv(file, index=False),
+    "a.tsv": lambda file: pd.DataFrame(RECORDS).to_csv(file, index=False, sep="\t"),
+    "a.parquet": lambda file: pq.write_table(pa.Table.from_pylist(RECORDS), file),
+    "a.feather": lambda file: feather.write_feather(
+        pa.Table.from_pylist(RECORDS), file
+    ),
+    "a.arrow": lambda file: feather.write_feather(pa.Table.from_pylist(RECORDS), file),
+    "a.xlsx": as_excel,
+    "a.jsonl": as_json,
+    "b.json": lambda file: file.write_text(json.dumps(RECORDS, default=str)),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_all_formats_give_the_same_table(tmp_path, name):
+    WRITERS[name](tmp_path / name)
+    data = read(tmp_path / name, labels=["dog"])
+    assert data.Y.tolist() == [[1], [0], [1]]
+    assert isinstance(data.X, Table)
+    found = data.X.records()
+    if name.endswith(("json", "jsonl")):  # has no dates
+        found = [r | {"since": r["since"] and f"{r['since']}T00:00:00"} for r in found]
+    assert found == PLAIN
+    assert (
+        repr(data)
+        == f"Dataset(name='{name[0]}', X=(3, 3) table, Y=(3, 1) dense, splits=[])"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (["yes", "No", "YES"], [1, 0, 1]),
+        (["True", "false", "TRUE"], [1, 0, 1]),
+        (["+", "-", "+"], [1, 0, 1]),
+        (["y", "n", ""], [1, 0, NAN]),
+        (["1", "-1", "NA"], [1, 0, NAN]),
+        (["1.0", "0", "?"], [1, 0, NAN]),
+    ],
+)
+def test_labels_may_be_words_and_may_be_missing(put, words, values):
+    rows = "".join(f"{i},{word}\n" for i, word in enumerate(words))
+    data = read(put("a.csv", "x,dog\n" + rows), labels=["dog"])
+    np.testing.assert_array_equal(data.Y[:, 0], values)
+    assert data.Y.dtype == (np.float32 if np.isnan(values).any() else np.uint8)
+
+
+def test_one_column_may_hold_sets_of_labels(put, tmp_path):
+    path = put("a.csv", "x,is\n1,dog; big\n2,\n3,cat\n")
+    data = read(path, labels=["is"], label_separator=";")
+    assert data.label_names == ("big", "cat", "dog")
+    assert data.Y.tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
+    assert data.label_source == {"column": "is", "separator": ";"}
+    file = tmp_path / "a.parquet"
+    table = {"x": [1, 2, 3], "is": [["dog", "big"], None, []]}
+    pq.write_table(pa.table(table), file)
+    data = read(file, labels=["is"])
+    assert data.label_names == ("big", "dog")
+    np.testing.assert_array_equal(data.Y, [[1, 1], [NAN, NAN], [0, 0]])
+
+
+def test_the_index_of_a_pandas_frame_is_left_out(tmp_path):
+    frame = pd.DataFrame({"x": [5.0, 1, 7, 2], "y": [1, 0, 1, 0]})
+    some = frame[frame.x > 1.5]
+    some.to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(TableWarning, match="`__index_level_0__` is the index of a pand"):
+        data = read(tmp_path / "a.parquet", labels=["y"])
+    assert data.feature_names == ("x",)
+    some.set_index(some.x.rename("key")).to_feather(tmp_path / "a.feather")
+    with pytest.warns(TableWarning, match="`key` is the index of a pandas frame"):
+        assert read(tmp_path / "a.feather", labels=["y"]).feature_names == ("x",)
+    some.to_csv(tmp_path / "a.csv")
+    with pytest.warns(TableWarning, match="no name and numbers the rows: left out"):
+        assert read(tmp_path / "a.csv", labels=["y"]).feature_names == ("x",)
+
+
+QUOTED = 'note,dog\n"two\nlines",1\n\n'  # the next line is the fifth
 
 
 @pytest.mark.parametrize(
@@ -43,15 +201,14 @@ def test_a_byte_order_mark_and_windows_lines_are_fine(put):
     [
         ("", "file is empty"),
         ("weight,dog\n", "no rows after the header"),
+        ("0.5,1.5\n1,0\n", "line 1: the first line must name the columns"),
         (TABLE.replace("4,0,1", "4,0"), "line 4: Expected 3 columns, got 2"),
         (TABLE.replace("4,0,1", "4,0,1,1"), "line 4: Expected 3 columns, got 4"),
-        (TABLE.replace("4,0,1", "heavy,0,1"), "line 4: .*invalid value 'heavy'"),
-        (TABLE.replace("4,0,1", ",0,1"), "line 4: a value is NaN or missing"),
-        (TABLE.replace("4,0,1", "nan,0,1"), "line 4: a value is NaN or missing"),
-        (TABLE.replace("4,0,1", "inf,0,1"), "line 4: inf does not fit"),
-        (TABLE.replace("4,0,1", "4,0,2"), "line 4: a label must be 0 or 1, not 2"),
-        (TABLE.replace("4,0,1", "4,0,"), "line 4: a label must be 0 or 1, not nan"),
+        (TABLE.replace("4,0,1", "4,0,2"), "line 4, column `cat`: '2' is not 0 or 1"),
+        (TABLE.replace("4,0,1", "4,0,so"), "line 4, column `cat`: 'so' is not 0 or 1"),
         (TABLE.replace("cat", "dog"), "column name `dog` appears twice"),
+        (QUOTED + "x,maybe\n", "line 5, column `dog`: 'maybe' is not 0 or 1"),
+        (QUOTED + "x\n", "line 5: Expected 2 columns, got 1"),
     ],
 )
 def test_damaged_csv_is_named_with_its_line(put, text, message):
@@ -68,28 +225,45 @@ def test_labels_must_be_named(put):
         read(path)
     with pytest.raises(ValueError, match="label `bird` is not a column"):
         read(path, labels=["bird"])
+    with pytest.raises(ValueError, match="label name `dog` appears twice"):
+        read(path, labels=["dog", "dog"])
+    with pytest.raises(ValueError, match="need one label column; 2 are named"):
+        read(path, labels=["dog", "cat"], label_separator=";")
+    with pytest.raises(ValueError, match="column `dog`: sets of labels are lists, or"):
+        read(path, labels=["dog"], label_separator=";")
 
 
-def test_parquet_takes_integers_and_booleans(tmp_path):
-    file = tmp_path / "a.parquet"
-    table = {"x": pa.array([1, 2], pa.int32()), "y": pa.array([True, False])}
-    pq.write_table(pa.table(table), file)
-    data = read(file, labels=["y"])
-    assert data.X.tolist() == [[1], [2]]
-    assert data.Y.tolist() == [[1], [0]]
+def test_numbers_that_are_not_finite_stay_in_a_table(put):
+    path = put("pets.csv", TABLE.replace("30.5", "inf"))
+    assert read(path, labels=-2).X["weight"].values.tolist() == [np.inf, 4.0]
 
 
-def test_damaged_parquet_is_named(tmp_path, put):
-    with pytest.raises(ValueError, match=r"bad.parquet`: not a complete Parquet file"):
-        read(put("bad.parquet", b"PAR1 nothing"), labels=())
-    for column, message in [
-        (pa.array(["a", "b"]), "column `x` has type string"),
-        (pa.array([1.0, None]), "line 2: a value is NaN or missing"),
-    ]:
-        file = tmp_path / "a.parquet"
-        pq.write_table(pa.table({"x": column}), file)
-        with pytest.raises(ValueError, match=message):
-            read(file, labels=())
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("bad.parquet", b"PAR1 nothing", "not a complete Parquet file"),
+        ("bad.feather", b"ARROW1", "not a complete Arrow file"),
+        ("bad.xlsx", b"PK\x03\x04 nothing", "not a complete Excel file"),
+        ("bad.jsonl", b'{"x": 1}\n{"x": \n', "line 2: not JSON"),
+        ("bad.jsonl", b'{"x": 1}\n[1]\n', "line 2: not a JSON object"),
+        ("bad.jsonl", b'{"x": {"y": 1}}', "`x` holds values of the kind dict"),
+        ("bad.json", b"[]", "no rows"),
+    ],
+)
+def test_other_damaged_files_are_named(put, name, content, message):
+    path = put(name, content)
+    with pytest.raises(ValueError, match=message) as caught:
+        read(path, labels=())
+    assert str(caught.value).startswith(f"`{path}`")
+
+
+def test_a_wrong_label_is_named_with_its_row(tmp_path):
+    file = tmp_path / "a.xlsx"
+    as_excel(file)
+    with pytest.raises(
+        ValueError, match=r"a.xlsx`, row 2, column `plan`: 'free' is not"
+    ):
+        read(file, labels=["plan"])
 
 
 def test_a_small_parquet_of_many_rows_is_refused_before_it_is_read(tmp_path):
@@ -104,3 +278,10 @@ def test_a_small_parquet_of_many_rows_is_refused_before_it_is_read(tmp_path):
         ValueError, match="uncompressed size is 160000000 bytes; 1000000 are"
     ):
         read(file, labels=(), max_bytes=10**6)
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.arrow", "a.csv", "a.jsonl"])
+def test_a_file_larger_than_allowed_is_refused(tmp_path, name):
+    WRITERS[name](tmp_path / name)
+    with pytest.raises(ValueError, match="uncompressed size is"):
+        read(tmp_path / name, labels=(), max_bytes=10)

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
+from crbm.preprocessing import Table
+
 Array: TypeAlias = npt.NDArray[Any]
 if TYPE_CHECKING:
     Matrix: TypeAlias = Any  # scipy ships no type hints
 else:
-    Matrix = Array | csr_array
+    Matrix = Array | csr_array | Table
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -25,10 +27,11 @@ class Dataset:
     ----------
     X
         Inputs (n_cases, n_features): float32, or uint8 for images. CSR if the
-        source is sparse.
+        source is sparse. A `Table` if there are other columns than numbers, or
+        missing values; every classifier takes it.
     Y
         Outputs (n_cases, n_labels): 0 and 1 as uint8. CSR if a dense array would be
-        large.
+        large. float32 with NaN if some are missing.
     name
         The data set's name, or the name of its file.
     feature_names, label_names
@@ -42,6 +45,8 @@ class Dataset:
         Shape of one case as an image, if it is one.
     licence, citation, source
         As the publishers state them.
+    label_source
+        The column of label sets and the separator in it, if the labels come from one.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class Dataset:
     licence: str = ""
     citation: str = ""
     source: str = ""
+    label_source: Mapping[str, str | None] | None = None
 
     def __post_init__(self) -> None:
         if not self.feature_names:
@@ -103,24 +109,26 @@ class Dataset:
 
     def summary(self) -> dict[str, Any]:
         """Name, number of cases and feature names, as JSON for a model file."""
-        return {
-            "name": self.name,
-            "n_cases": len(self),
-            "feature_names": list(self.feature_names),
-        }
+        names = list(self.feature_names)
+        found = {"name": self.name, "n_cases": len(self), "feature_names": names}
+        if self.label_source is not None:
+            found["label_source"] = dict(self.label_source)
+        return found
 
     @property
     def cardinality(self) -> float:
-        """Mean number of labels per case."""
-        return float(self.Y.sum() / len(self))
+        """Mean number of labels per case; missing ones do not count."""
+        total = self.Y.sum() if issparse(self.Y) else np.nansum(self.Y)
+        return float(total / len(self))
 
     @property
     def n_label_sets(self) -> int:
-        """Number of distinct rows of `Y`."""
+        """Number of distinct rows of `Y`; those with missing labels do not count."""
         if issparse(self.Y):
             bounds = self.Y.indptr[1:-1]
             return len({row.tobytes() for row in np.split(self.Y.indices, bounds)})
-        packed = np.packbits(np.asarray(self.Y, dtype=np.uint8), axis=1)
+        complete = self.Y[~np.isnan(self.Y).any(axis=1)]
+        packed = np.packbits(np.asarray(complete, dtype=np.uint8), axis=1)
         return len({row.tobytes() for row in packed})
 
 
@@ -140,7 +148,8 @@ def _to_canonical(matrix: csr_array) -> csr_array:
 
 
 def _summary(matrix: Matrix) -> str:
-    return f"{tuple(matrix.shape)} {'sparse' if issparse(matrix) else 'dense'}"
+    kind = "table" if isinstance(matrix, Table) else "dense"
+    return f"{tuple(matrix.shape)} {'sparse' if issparse(matrix) else kind}"
 
 
 def _check_sizes(data: Dataset) -> None:
@@ -170,16 +179,19 @@ def _check_names(what: str, names: Sequence[str], count: int) -> None:
 
 def _check_values(X: Matrix, Y: Matrix) -> None:
     stored = X.data if issparse(X) else X
-    if stored.dtype.kind == "f" and not np.isfinite(stored).all():
+    is_float = not isinstance(X, Table) and stored.dtype.kind == "f"
+    if is_float and not np.isfinite(stored).all():
         raise ValueError("`X` holds NaN or infinity. Impute or drop those values.")
     outputs = Y.data if issparse(Y) else Y
-    if outputs.dtype.kind not in "bui" or not _is_binary(outputs):
+    if outputs.dtype.kind not in "buif" or not _is_binary(outputs):
         raise ValueError(
-            f"Labels must be 0 or 1 as integers; `Y` ({outputs.dtype}) holds "
+            f"Labels must be 0, 1 or NaN; `Y` ({outputs.dtype}) holds "
             f"{np.unique(outputs)[:5].tolist()}. Binarise it, e.g. with "
             "MultiLabelBinarizer."
         )
 
 
 def _is_binary(values: Array) -> bool:
+    if values.dtype.kind == "f":
+        return bool(((values == 0) | (values == 1) | np.isnan(values)).all())
     return not values.size or bool(values.min() >= 0 and values.max() <= 1)

@@ -18,15 +18,26 @@ from crbm.datasets.formats import (
     table_writer,
 )
 
-FORMATS = ("arff", "libsvm", "csv", "parquet", "npz", "idx")
+TABLES = tuple(table.READERS)
+FORMATS = ("arff", "libsvm", *TABLES, "npz", "idx")
 _ENDINGS = {
     ".arff": "arff",
     ".libsvm": "libsvm",
     ".svm": "libsvm",
     ".svmlight": "libsvm",
     ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
     ".npz": "npz",
     ".idx": "idx",
 }
@@ -46,17 +57,20 @@ def read(
     path
         The file. Text formats and IDX may be compressed with gzip.
     labels
-        Which columns are labels, depending on the format. ARFF, CSV, Parquet: their
+        Which columns are labels, depending on the format. ARFF and tables: their
         names, or their number (n for the first n columns, -n for the last n); for
         ARFF also the path of Mulan's XML file. libsvm: names for the label ids. IDX:
         the path of the file of class numbers. NPZ: nothing, the file has them.
         ``()`` for a file without labels.
     format
-        ``"arff"``, ``"libsvm"``, ``"csv"``, ``"parquet"``, ``"npz"`` or ``"idx"``;
-        by default inferred from the file name.
+        ``"csv"`` (any separator), ``"parquet"``, ``"arrow"``, ``"excel"``, ``"json"``,
+        ``"arff"``, ``"libsvm"``, ``"npz"`` or ``"idx"``; by default inferred from the
+        file name.
     **options
-        Options of the format: `max_bytes` for all; `n_features`, `n_labels` and
-        `zero_based` for libsvm.
+        Options of the format: `max_bytes` for all; for tables `label_separator`, if
+        one column has all labels of a row, and `raw`, for an `X` that is a `Table`
+        even if all columns are numbers; for libsvm `n_features`, `n_labels` and
+        `zero_based`.
 
     Raises
     ------
@@ -74,20 +88,13 @@ def read(
     path = Path(path)
     kind = format or format_of(path)
     labels = _parse_labels(labels)
-    if kind in ("csv", "parquet") and labels is None:
-        raise ValueError(
-            f"`{path}` is a table: pass `labels`, the names of its label columns "
-            "(or `()` if it has none)."
-        )
+    if kind in TABLES:
+        return table.read(path, kind, _label_columns(path, labels), **options)
     match kind:
         case "arff":
             return arff.read(path, labels, **options)
         case "libsvm":
             return libsvm.read(path, _label_names(path, labels), **options)
-        case "csv":
-            return table.read_csv(path, _label_columns(path, labels), **options)
-        case "parquet":
-            return table.read_parquet(path, _label_columns(path, labels), **options)
         case "npz":
             return npz.read(path, **options)
         case "idx":
@@ -168,6 +175,11 @@ def _label_names(path: Path, labels: Any) -> Any:
 
 
 def _label_columns(path: Path, labels: Any) -> Any:
+    if labels is None:
+        raise ValueError(
+            f"`{path}` is a table: pass `labels`, the names of its label columns "
+            "(or `()` if it has none)."
+        )
     if isinstance(labels, Path):
         raise ValueError(
             f"`{path}` is a table: `labels` must be names of its columns, not a file."

@@ -155,7 +155,7 @@ def _stack(table: Table, names: list[str]) -> np.ndarray:
 
 
 def _refuse(estimator: Any, X: Any, test: Any, problem: str) -> None:
-    """Refuse numbers that are not finite, with their column and row."""
+    """Refuse numbers that are not finite, with their column."""
     values = X.data if sparse.issparse(X) else X
     if not values.size or not test(values.min() + values.max()):
         return
@@ -167,6 +167,5 @@ def _refuse(estimator: Any, X: Any, test: Any, problem: str) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     name = f"`{names[column]}`" if names is not None else str(column)
     raise ValueError(
-        f"{problem} Row {row}, column {name} of X holds {dense[row, column]:g}. "
-        "Correct or drop it."
+        f"{problem} Column {name} of X holds {dense[row, column]:g}. Correct it."
     )

@@ -38,10 +38,10 @@ def label_columns(path: Path, names: Sequence[str], labels: Labels) -> list[int]
     >>> label_columns(Path("a.csv"), ["x", "y", "cat", "dog"], ["dog", "cat"])
     [3, 2]
     """
-    _check_unique(path, names, "column")
+    check_unique(path, names, "column")
     if isinstance(labels, int):
         return _first_or_last(path, len(names), labels)
-    _check_unique(path, labels, "label")
+    check_unique(path, labels, "label")
     columns = {name: column for column, name in enumerate(names)}
     for name in labels:
         if name not in columns:
@@ -57,7 +57,8 @@ def _first_or_last(path: Path, n_columns: int, count: int) -> list[int]:
     return columns[:count] if count >= 0 else columns[count:]
 
 
-def _check_unique(path: Path, names: Sequence[str], what: str) -> None:
+def check_unique(path: Path, names: Sequence[str], what: str) -> None:
+    """Refuse names that appear twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

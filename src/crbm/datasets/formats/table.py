@@ -1,168 +1,163 @@
-"""Read CSV and Parquet tables with one column per feature or label.
-
-pyarrow is used instead of pandas because it refuses short rows, which pandas fills
-with NaN, and reports the row of a bad value.
-"""
+"""Tables with one column per feature or label: CSV, Parquet, Arrow, Excel, JSON."""
 
 from __future__ import annotations
 
-import re
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from crbm.datasets.dataset import Array, Dataset
-from crbm.datasets.formats._columns import (
-    Labels,
-    inputs,
-    label_columns,
-    nth_line,
-    outputs,
-)
-from crbm.datasets.formats._common import (
-    MAX_BYTES,
-    file_error,
-    file_name,
-    read_text,
-    require,
-    too_large_error,
-)
+from crbm.datasets.formats._columns import Labels, label_columns
+from crbm.datasets.formats._common import MAX_BYTES, file_error, file_name
+from crbm.datasets.formats.arrow_table import read_arrow, read_parquet
+from crbm.datasets.formats.csv_table import read_csv
+from crbm.datasets.formats.excel_table import read_excel
+from crbm.datasets.formats.json_table import read_json
+from crbm.datasets.formats.set_labels import from_sets
+from crbm.preprocessing import Table, TableWarning
+from crbm.preprocessing.conversion import to_labels
+from crbm.preprocessing.table_encoder import no_column
+
+READERS: dict[str, Callable[..., Table]] = {
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "excel": read_excel,
+    "json": read_json,
+}
 
 
-def read_csv(
-    path: Path | str, labels: Labels, *, max_bytes: int = MAX_BYTES
+def read_table(path: Path | str, kind: str, *, max_bytes: int = MAX_BYTES) -> Table:
+    """Read the columns of a file as they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "pets.tsv"
+    >>> _ = file.write_text("name\\tdog\\nRex\\tyes\\nTom\\tno\\n")
+    >>> read_table(file, "csv")
+    Table of 2 rows: name (string), dog (string)
+    """
+    path = Path(path)
+    try:
+        return READERS[kind](path, max_bytes=max_bytes)
+    except ValueError as error:
+        if str(error).startswith(f"`{path}`"):
+            raise
+        raise file_error(path, str(error)) from error
+
+
+def read(
+    path: Path | str,
+    kind: str,
+    labels: Labels,
+    *,
+    label_separator: str | None = None,
+    raw: bool = False,
+    max_bytes: int = MAX_BYTES,
 ) -> Dataset:
-    """Read a CSV file whose first line has the names of the columns.
+    """Read a table whose columns are features and labels.
 
     Parameters
     ----------
-    path
-        The file, plain or gzip.
+    path, kind, max_bytes
+        The file, a key of `READERS`, and a limit on its uncompressed size.
     labels
         Names of the label columns, which become the columns of `Y` in this order; or
         their number: n for the first n columns, -n for the last n. ``()`` for a table
         without labels.
-    max_bytes
-        Limit on the uncompressed size.
+    label_separator
+        What stands between the labels of a row where one column has all of them.
+    raw
+        Whether `X` is a `Table` even if its columns are all numbers.
 
     Examples
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "pets.csv"
-    >>> _ = file.write_text("weight,dog,cat\\n30.5,1,0\\n4,0,1\\n")
-    >>> data = read_csv(file, ["dog", "cat"])
-    >>> data.feature_names, data.X.tolist(), data.Y.tolist()
-    (('weight',), [[30.5], [4.0]], [[1, 0], [0, 1]])
+    >>> _ = file.write_text("weight,is\\n30.5,dog;big\\n4,cat\\n")
+    >>> data = read(file, "csv", ["is"], label_separator=";")
+    >>> data.feature_names, data.X.tolist(), data.label_names, data.Y.tolist()
+    (('weight',), [[30.5], [4.0]], ('big', 'cat', 'dog'), [[1, 0, 1], [0, 1, 0]])
     """
     path = Path(path)
-    text = read_text(path, max_bytes)
-    names = _header(path, text)
-    columns = label_columns(path, names, labels)
-    table = _parse_csv(path, text, names)
-    if not table.num_rows:
-        raise file_error(path, "no rows after the header.")
-    return _dataset(path, table, columns, lambda row: nth_line(text, row + 1))
+    table = read_table(path, kind, max_bytes=max_bytes)
+    for note in table.notes:
+        warnings.warn(f"`{path}`: {note}.", TableWarning, stacklevel=3)
+    return to_dataset(path, table, labels, label_separator, raw=raw)
 
 
-def _header(path: Path, text: str) -> list[str]:
-    """Column names, read first so that duplicates are detected."""
-    first = text.lstrip("\r\n").split("\n", 1)[0] + "\n"
-    names = _pyarrow_csv(path, first, text, {}).schema.names
-    return [str(name) for name in names]
-
-
-def _parse_csv(path: Path, text: str, names: list[str]) -> Any:
-    pa = require("pyarrow", "pyarrow", "Reading CSV")
-    return _pyarrow_csv(path, text, text, dict.fromkeys(names, pa.float64()))
-
-
-def _pyarrow_csv(path: Path, part: str, text: str, types: dict[str, Any]) -> Any:
-    pa = require("pyarrow", "pyarrow", "Reading CSV")
-    csv = require("pyarrow.csv", "pyarrow", "Reading CSV")
-    try:
-        return csv.read_csv(
-            pa.BufferReader(part.encode()),
-            # pyarrow reports the row of an error only with a single thread.
-            read_options=csv.ReadOptions(use_threads=False, block_size=2**30),
-            convert_options=csv.ConvertOptions(column_types=types),
-        )
-    except pa.ArrowException as error:
-        raise _csv_error(path, text, str(error)) from error
-
-
-def _csv_error(path: Path, text: str, problem: str) -> ValueError:
-    """pyarrow's message with a line number; it counts the rows that are not empty."""
-    row = re.search(r"Row #(\d+): ", problem)
-    if row is None:
-        return file_error(path, f"{problem[:200]}.")
-    line = nth_line(text, int(row[1]) - 1)
-    return file_error(path, f"{problem[row.end() :][:200]}.", line=line)
-
-
-def read_parquet(
-    path: Path | str, labels: Labels, *, max_bytes: int = MAX_BYTES
+def to_dataset(
+    path: Path,
+    table: Table,
+    labels: Labels,
+    label_separator: str | None = None,
+    *,
+    raw: bool = False,
 ) -> Dataset:
-    """Read a Parquet file; `labels` as for `read_csv`."""
-    path = Path(path)
-    pa = require("pyarrow", "pyarrow", "Reading Parquet")
-    parquet = require("pyarrow.parquet", "pyarrow", "Reading Parquet")
-    try:
-        with parquet.ParquetFile(path) as file:
-            _check_parquet(path, file, max_bytes)
-            table = file.read()
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise file_error(path, f"not a complete Parquet file ({error}).") from error
-    columns = label_columns(path, table.schema.names, labels)
-    if not table.num_rows:
-        raise file_error(path, "no rows.")
-    return _dataset(path, table, columns, lambda row: row + 1)
-
-
-def _check_parquet(path: Path, file: Any, max_bytes: int) -> None:
-    """Check the declared size before reading any column."""
-    meta = file.metadata
-    declared = sum(
-        meta.row_group(i).total_byte_size for i in range(meta.num_row_groups)
-    )
-    size = max(declared, meta.num_rows * meta.num_columns * 8)
-    if size > max_bytes:
-        raise too_large_error(path, size, max_bytes)
-
-
-def _dataset(path: Path, table: Any, columns: list[int], line: Any) -> Dataset:
-    names = [str(name) for name in table.schema.names]
-    labels = set(columns)
-    others = [column for column in range(len(names)) if column not in labels]
+    """The labels of a table, and its other columns as the inputs."""
+    names = [table.names[place] for place in label_columns(path, table.names, labels)]
+    Y, label_names, source = _labels(path, table, names, label_separator)
+    features = table.without(names)
     return Dataset(
-        X=inputs(path, _values(path, table, others), line),
-        Y=outputs(path, _values(path, table, columns), line),
+        X=features if raw else _numbers_if_plain(features),
+        Y=Y,
         name=file_name(path),
-        feature_names=tuple(names[column] for column in others),
-        label_names=tuple(names[column] for column in columns),
+        feature_names=tuple(features.names),
+        label_names=tuple(label_names),
+        label_source=source,
     )
 
 
-def _values(path: Path, table: Any, columns: list[int]) -> Array:
-    """The columns as float64, with NaN for nulls."""
-    values = np.empty((table.num_rows, len(columns)), dtype=np.float64)
-    for i, column in enumerate(columns):
-        values[:, i] = _column(path, table, column)
-    return values
-
-
-def _column(path: Path, table: Any, column: int) -> Array:
-    pa = require("pyarrow", "pyarrow", "Reading tables")
-    kind = table.schema.field(column).type
-    if not (
-        pa.types.is_floating(kind)
-        or pa.types.is_integer(kind)
-        or pa.types.is_boolean(kind)
-    ):
-        name = table.schema.names[column]
-        problem = f"column `{name}` has type {kind}, not numbers. Encode it."
+def _labels(
+    path: Path, table: Table, names: list[str], separator: str | None
+) -> tuple[Array, list[str], dict[str, Any] | None]:
+    """The labels as 0 and 1, their names, and the column of sets they came from."""
+    has_sets = separator is not None or any(table[n].kind == "list" for n in names)
+    if has_sets and len(names) == 1:
+        values, found = from_sets(table, names[0], separator)
+        return _whole(values), found, {"column": names[0], "separator": separator}
+    if has_sets:
+        problem = f"sets of labels need one label column; {len(names)} are named."
         raise file_error(path, problem)
-    values = table.column(column).cast(pa.float64(), safe=False).to_numpy()
-    return np.asarray(values, dtype=np.float64)
+    values = np.empty((len(table), len(names)))
+    for place, name in enumerate(names):
+        values[:, place] = to_labels(table, name)
+    return _whole(values), names, None
+
+
+def _whole(values: Array) -> Array:
+    """Labels as bytes, or as float32 with NaN where some are missing."""
+    return values.astype(np.float32 if np.isnan(values).any() else np.uint8)
+
+
+def _numbers_if_plain(table: Table) -> Any:
+    """A matrix, if all columns are finite numbers or booleans."""
+    values = [column.values for column in table.columns.values()]
+    kinds = {column.kind for column in table.columns.values()}
+    if not kinds <= {"number", "boolean"}:
+        return table
+    matrix = np.column_stack(values) if values else np.empty((len(table), 0))
+    with np.errstate(over="ignore"):
+        matrix = matrix.astype(np.float32)
+    return matrix if np.isfinite(matrix).all() else table
+
+
+def with_options(
+    data: Dataset,
+    *,
+    drop: tuple[str, ...] = (),
+    categorical: tuple[str, ...] = (),
+    text: tuple[str, ...] = (),
+) -> Dataset:
+    """A raw data set without some columns, and with the kinds of others fixed."""
+    table: Table = data.X
+    for name in (*drop, *categorical, *text):
+        if name not in table.columns:
+            raise ValueError(no_column(name, table.names))
+    table = table.without(drop).mark("categorical", categorical).mark("text", text)
+    return replace(data, X=table, feature_names=tuple(table.names))

@@ -1,0 +1,59 @@
+"""One column that holds the set of labels of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from crbm.datasets.dataset import Array
+from crbm.preprocessing import Table
+
+
+def from_sets(
+    table: Table, column: str, separator: str | None, names: Sequence[str] | None = None
+) -> tuple[Array, list[str]]:
+    """Labels as 0 and 1, or NaN, and their names.
+
+    A list that is missing leaves its row's labels unknown; an empty text is the empty
+    set. With `names`, other labels are left out.
+
+    Examples
+    --------
+    >>> table = Table.from_records([{"is": "dog; big"}, {"is": ""}, {"is": "cat"}])
+    >>> from_sets(table, "is", ";")
+    (array([[1., 0., 1.],
+           [0., 0., 0.],
+           [0., 1., 0.]]), ['big', 'cat', 'dog'])
+    """
+    sets = [_members(value, separator) for value in _values(table, column, separator)]
+    found = sorted({name for members in sets if members for name in members})
+    labels = found if names is None else list(names)
+    places = {name: place for place, name in enumerate(labels)}
+    values = np.zeros((len(sets), len(labels)))
+    for row, members in enumerate(sets):
+        if members is None:
+            values[row] = np.nan
+        else:
+            known = [places[name] for name in members if name in places]
+            values[row, known] = 1
+    return values, labels
+
+
+def _values(table: Table, column: str, separator: str | None) -> Array:
+    kind, values = table[column]
+    expected = "list" if separator is None else "string"
+    if kind == "list" or kind == expected:
+        return values
+    raise ValueError(
+        f"{table.place(0)}, column `{column}`: sets of labels are lists, or texts with "
+        f"a separator; this is a column of the kind {kind}."
+    )
+
+
+def _members(value: object, separator: str | None) -> set[str] | None:
+    if isinstance(value, list):
+        return {str(name) for name in value if name is not None}
+    if value is None:
+        return None if separator is None else set()
+    return {name.strip() for name in str(value).split(separator) if name.strip()}
