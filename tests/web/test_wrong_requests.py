@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -190,8 +191,36 @@ def test_a_body_of_undeclared_size_is_cut_off():
     assert refusal.value.status_code == 413
 
 
+def test_bodies_that_do_not_fit_into_memory_together_are_refused():
+    """Two bodies of 6 bytes are held; a third one must wait until one is answered."""
+
+    async def scenario():
+        answered = asyncio.Event()
+
+        async def receive():
+            return {"type": "http.request", "body": b"123456", "more_body": False}
+
+        async def read_and_wait(scope, receive, send):
+            await receive()
+            await answered.wait()
+
+        limited = LimitedBody(read_and_wait, largest=10, at_once=12)
+        call = partial(limited, {"type": "http", "headers": []}, receive, receive)
+        held = [asyncio.create_task(call()) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(HTTPException, match="too many large") as refusal:
+            await call()
+        assert refusal.value.status_code == 503
+        answered.set()
+        await asyncio.gather(*held)
+        await call()
+
+    asyncio.run(scenario())
+
+
 def test_other_methods_and_paths_are_refused(client):
     assert client.get("/api/models/crf/predict").status_code == 405
+    assert client.get("/api/models/", follow_redirects=False).status_code == 404
     assert client.get("/static/../app.py").status_code == 404
     assert client.get("/static/%2e%2e/app.py").status_code == 404
     metrics = client.get("/metrics").text

@@ -63,6 +63,7 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,  # FastAPI's viewers load scripts from other sites; see /docs
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.metrics, app.state.token = metrics, token
     app.include_router(router)

@@ -11,13 +11,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from crbm.web.metrics import Metrics
 
 LARGEST_BODY = 32 * 2**20
+LARGEST_BODIES_AT_ONCE = 4 * LARGEST_BODY
+BUSY = "The server is reading too many large requests; try again in a moment."
 
 
 class LimitedBody:
-    """Refuses bodies above a limit, with or without a `Content-Length` header."""
+    """Refuses bodies above a limit, and more bodies at once than fit into memory.
 
-    def __init__(self, app: ASGIApp, largest: int = LARGEST_BODY) -> None:
-        self._app, self._largest = app, largest
+    The limits hold with and without a `Content-Length` header.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        largest: int = LARGEST_BODY,
+        at_once: int = LARGEST_BODIES_AT_ONCE,
+    ) -> None:
+        self._app, self._largest, self._at_once = app, largest, at_once
+        self._n_held = 0  # bytes of all bodies whose requests are not answered yet
         limit = f"{largest / 2**20:g} MiB"
         self._detail = f"The body is larger than {limit}; send smaller batches."
 
@@ -36,12 +47,19 @@ class LimitedBody:
         async def receive_counted() -> Message:
             nonlocal n_bytes
             message = await receive()
-            n_bytes += len(message.get("body", b""))
+            n_new = len(message.get("body", b""))
+            n_bytes += n_new
+            self._n_held += n_new
             if n_bytes > self._largest:
                 raise HTTPException(413, self._detail)
+            if self._n_held > self._at_once:
+                raise HTTPException(503, BUSY, {"Retry-After": "1"})
             return message
 
-        await self._app(scope, receive_counted, send)
+        try:
+            await self._app(scope, receive_counted, send)
+        finally:
+            self._n_held -= n_bytes
 
 
 class Measured:
