@@ -71,7 +71,7 @@ def configuration(app: ASGIApp) -> uvicorn.Config:
         app,
         http=LimitedProtocol,
         ws="none",
-        log_level="warning",
+        log_level="error",  # a warning per invalid request would fill the log
         server_header=False,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=GRACE_SECONDS,
