@@ -1,4 +1,4 @@
-"""`crbm bench`: times and errors, measured side by side in one run."""
+"""`crbm bench`: measure speed and accuracy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bench(
         ),
     ] = None,
 ) -> None:
-    """Measure speed and accuracy beside bare matrix products and other packages."""
+    """Measure speed and accuracy, compared with other packages."""
     from benchmarks import growth, suites
 
     if plot is not None and suite != "growth":

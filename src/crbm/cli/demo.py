@@ -1,4 +1,4 @@
-"""`crbm demo`: both algorithms of the paper on data that comes with packages."""
+"""`crbm demo`: both algorithms of the paper on data in PyPI packages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Train on embedded images and labels; write two tables and a report."""
+    """Train models on images and labels in minutes, and write a report."""
     from demo import run as demonstration
 
     results = demonstration.run(out, n_epochs=epochs, seed=seed, quiet=as_json)

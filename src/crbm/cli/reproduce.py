@@ -27,13 +27,13 @@ def reproduce(
     target: Annotated[
         Target,
         typer.Argument(
-            help="`trials` runs variants of the tables' models; "
-            "`report` only renders finished runs."
+            help="`trials` runs variants of the models of both tables; "
+            "`report` only renders the report."
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option(help="Folder of rows and report; finished runs are not repeated."),
+        typer.Option(help="Folder for the results. Finished runs are not repeated."),
     ] = Path("results"),
     quick: Annotated[
         bool, typer.Option("--quick", help="Run a small version, in under ten minutes.")

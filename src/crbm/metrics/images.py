@@ -16,14 +16,14 @@ AVERAGES = ("image", "pixels", "class")
 
 
 def all_error(clean: Any, predicted: Any) -> float:
-    """The share of wrong pixels: the column All of the paper's Table 2."""
+    """Share of wrong pixels, the column All of Table 2 of the paper."""
     return hamming_error(clean, predicted)
 
 
 def changed_error(clean: Any, predicted: Any, noisy: Any) -> float:
-    """The share of wrong pixels among those that the noise changed.
+    """Share of wrong pixels among those that the noise changed.
 
-    The column Changed of the paper's Table 2; NaN where nothing was changed.
+    The column Changed of Table 2 of the paper. NaN if the noise changed none.
 
     Examples
     --------
@@ -128,8 +128,8 @@ def _classes(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 def _overlap(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> _Overlap:
-    true, said = truth == classes[:, None], predicted == classes[:, None]
-    return _Overlap((true & said).sum(1), (true | said).sum(1))
+    true, positive = truth == classes[:, None], predicted == classes[:, None]
+    return _Overlap((true & positive).sum(1), (true | positive).sum(1))
 
 
 def _mean_ratio(overlap: _Overlap, axis: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from crbm.metrics.arrays import array, pair
 
 
 def label_log_loss(truth: Any, probabilities: Any, *, least: float = 0.0) -> float:
-    """The mean of -log p over single labels, in nats; p counts as no less than `least`.
+    """The mean of -log p over single labels, in nats, with p at least `least`.
 
     Examples
     --------
@@ -20,16 +20,16 @@ def label_log_loss(truth: Any, probabilities: Any, *, least: float = 0.0) -> flo
     """
     truth, p = pair(truth, probabilities)
     known = ~np.isnan(truth)
-    chance = np.where(truth == 1, p, 1 - p)[known].astype(np.float64)
+    p_truth = np.where(truth == 1, p, 1 - p)[known].astype(np.float64)
     least = max(least, np.finfo(np.float64).tiny)
-    return float(-np.log(np.maximum(chance, least)).mean())
+    return float(-np.log(np.maximum(p_truth, least)).mean())
 
 
 def joint_log_loss(log_probabilities: Any) -> float:
-    """The mean of -log p(v | u) over the cases whose v was held possible, in nats.
+    """The mean of -log p(v | u) in nats over the cases with p(v | u) > 0.
 
-    Read it with `impossible_share`, the share of cases left out because p(v | u) = 0.
-    NaN where all of them are.
+    Report it with `impossible_share`, the share of cases left out because p(v | u) = 0.
+    NaN if all are left out.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def joint_log_loss(log_probabilities: Any) -> float:
 
 
 def impossible_share(log_probabilities: Any) -> float:
-    """The share of cases whose labels were held impossible: log p(v | u) = -inf.
+    """The share of cases whose labels have probability 0: log p(v | u) = -inf.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def impossible_share(log_probabilities: Any) -> float:
 
 
 class ReliabilityCurve(NamedTuple):
-    """How often labels were present against how likely they were said to be."""
+    """Mean predicted probability, observed frequency and size of each bin."""
 
     predicted: Float[np.ndarray, " bins"]
     observed: Float[np.ndarray, " bins"]
@@ -63,7 +63,7 @@ class ReliabilityCurve(NamedTuple):
 def reliability_curve(
     truth: Any, probabilities: Any, *, n_bins: int = 10
 ) -> ReliabilityCurve:
-    """Mean probability, observed frequency and count in equal bins of probability.
+    """The reliability curve of single labels, in bins of equal width.
 
     Examples
     --------
@@ -76,10 +76,10 @@ def reliability_curve(
     truth, p = truth[known], p[known]
     which = np.minimum((p * n_bins).astype(int), n_bins - 1)
     count = np.bincount(which, minlength=n_bins)
-    full = np.maximum(count, 1)
+    divisor = np.maximum(count, 1)
     return ReliabilityCurve(
-        np.bincount(which, weights=p, minlength=n_bins) / full,
-        np.bincount(which, weights=truth, minlength=n_bins) / full,
+        np.bincount(which, weights=p, minlength=n_bins) / divisor,
+        np.bincount(which, weights=truth, minlength=n_bins) / divisor,
         count,
     )
 
@@ -87,7 +87,7 @@ def reliability_curve(
 def expected_calibration_error(
     truth: Any, probabilities: Any, *, n_bins: int = 10
 ) -> float:
-    """The mean gap between said and observed frequency, weighted by bin counts."""
+    """Mean of |predicted probability - observed frequency|, weighted by bin size."""
     curve = reliability_curve(truth, probabilities, n_bins=n_bins)
     gap = np.abs(curve.predicted - curve.observed)
     return float((gap * curve.size).sum() / curve.size.sum())

@@ -30,7 +30,7 @@ def average_precision(truth: Any, scores: Any) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.8, 0.1]]), 4)
     0.8333
     """
-    true, known, scores = _ranked(truth, scores)
+    true, known, scores = _with_masks(truth, scores)
     above, n_true = _rank(scores, known), true.sum(1)
     precision = np.where(true, _rank(scores, true) / above, 0).sum(1)
     mixed = (n_true > 0) & (n_true < known.sum(1))
@@ -50,7 +50,7 @@ def ranking_loss(truth: Any, scores: Any) -> float:
     >>> ranking_loss([[1, 0, 1]], [[0.9, 0.8, 0.1]])
     0.5
     """
-    true, known, scores = _ranked(truth, scores)
+    true, known, scores = _with_masks(truth, scores)
     false_above = _rank(scores, known) - _rank(scores, true)
     wrong = np.where(true, false_above, 0).sum(1)
     n_pairs = true.sum(1) * (known & ~true).sum(1)
@@ -70,14 +70,15 @@ def precision_at_k(truth: Any, scores: Any, k: int = 3) -> float:
     0.5
     """
     checks.whole_number("k", k, at_least=1)
-    true, known, scores = _ranked(truth, scores)
+    true, known, scores = _with_masks(truth, scores)
     order = np.argsort(np.where(known, -scores, np.inf), axis=1, kind="stable")[:, :k]
-    found = np.take_along_axis(true, order, axis=1).sum(1)
+    n_true = np.take_along_axis(true, order, axis=1).sum(1)
     n_best = np.minimum(known.sum(1), k)
-    return mean_of_known(np.where(n_best > 0, found / np.maximum(n_best, 1), np.nan))
+    return mean_of_known(np.where(n_best > 0, n_true / np.maximum(n_best, 1), np.nan))
 
 
-def _ranked(truth: Any, scores: Any) -> tuple[Mask, Mask, Scores]:
+def _with_masks(truth: Any, scores: Any) -> tuple[Mask, Mask, Scores]:
+    """Which labels are true, which are known, and the scores."""
     truth, scores = pair(truth, scores)
     known = ~np.isnan(truth)
     return (truth == 1) & known, known, scores

@@ -10,7 +10,7 @@ from crbm.metrics.arrays import mean_of_known, pair
 
 
 def hamming_error(truth: Any, predicted: Any) -> float:
-    """The share of labels that are wrong: the paper's Table 1.
+    """Share of wrong labels, as in Table 1 of the paper.
 
     Examples
     --------
@@ -23,13 +23,13 @@ def hamming_error(truth: Any, predicted: Any) -> float:
 
 
 def subset_accuracy(truth: Any, predicted: Any) -> float:
-    """The share of cases whose labels are all right."""
+    """Share of cases whose labels are all correct."""
     truth, predicted = pair(truth, predicted)
     return float(((truth == predicted) | np.isnan(truth)).all(axis=1).mean())
 
 
 def micro_f1(truth: Any, predicted: Any) -> float:
-    """F1 of all labels pooled."""
+    """F1 over all labels of all cases."""
     return float(_f1(_counts(truth, predicted), empty=0.0))
 
 
@@ -81,8 +81,9 @@ class _Counts(NamedTuple):
 def _counts(truth: Any, predicted: Any, axis: int | None = None) -> _Counts:
     truth, predicted = pair(truth, predicted)
     known = ~np.isnan(truth)
-    true, said = (truth == 1) & known, (predicted == 1) & known
-    return _Counts(*(part.sum(axis) for part in (true, said, true & said, known)))
+    true, positive = (truth == 1) & known, (predicted == 1) & known
+    parts = (true, positive, true & positive, known)
+    return _Counts(*(part.sum(axis) for part in parts))
 
 
 def _f1(counts: _Counts, empty: float) -> np.ndarray:
