@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         units,
     )
     from crbm.estimators import (
+        AutoClassifier,
         CRBMClassifier,
         CRFClassifier,
         HashCRBMClassifier,
@@ -41,6 +42,7 @@ __all__ = [
     "CRBM",
     "CRF",
     "RBM",
+    "AutoClassifier",
     "CRBMClassifier",
     "CRFClassifier",
     "ConvCRBM",

@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for all four classifiers, without expected failures."""
+"""scikit-learn's contract, for all classifiers, without expected failures."""
 
 import pickle
 
@@ -25,8 +25,10 @@ CLASSIFIERS = [
     crbm.HashCRBMClassifier(
         batch_size=256, learning_rate=1.0, n_epochs=60, n_hidden=16
     ),
+    crbm.AutoClassifier(members=["forest"]),
 ]
 QUICK = [
+    crbm.AutoClassifier(members=["forest", "logistic, centre"], random_state=0),
     crbm.LogisticClassifier(n_epochs=5, random_state=0),
     crbm.CRFClassifier(n_epochs=2, n_steps=5, random_state=0),
     crbm.CRBMClassifier(n_epochs=2, n_hidden=8, random_state=0),

@@ -1,5 +1,6 @@
 """Classifiers that keep scikit-learn's contract."""
 
+from crbm.estimators.auto import AutoClassifier
 from crbm.estimators.crbm import CRBMClassifier
 from crbm.estimators.crf import CRFClassifier
 from crbm.estimators.files import load
@@ -9,6 +10,7 @@ from crbm.estimators.predictor import LabelSetClassifier, TopK
 from crbm.estimators.structured import StructuredClassifier
 
 __all__ = [
+    "AutoClassifier",
     "CRBMClassifier",
     "CRFClassifier",
     "HashCRBMClassifier",

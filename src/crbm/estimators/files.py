@@ -88,7 +88,9 @@ def load(path: str | Path) -> LabelSetClassifier:
     tensors, described = persistence.read(path)
     try:
         kind = _find_class(LabelSetClassifier.registry, described["class"])
-        parameters = kind.earlier_defaults | _parameters(described["parameters"])
+        parameters = kind.earlier_defaults | restored_parameters(
+            described["parameters"]
+        )
         classifier = kind(**parameters)
         file_checks.check_tensors(tensors)
         file_checks.check_fitted(described["fitted"])
@@ -123,17 +125,22 @@ def description(classifier: LabelSetClassifier) -> dict[str, Any]:
     fitted |= inputs.state(classifier)[0]
     return {
         "class": type(classifier).__name__,
-        "parameters": {
-            name: _plain(name, value)
-            for name, value in classifier.get_params(deep=False).items()
-            if name not in OF_THE_RUN
-        },
+        "parameters": plain_parameters(classifier),
         "fitted": fitted | classifier._trained_state()[1] | classifier._state()[1],
         "versions": {
             "python": platform.python_version(),
             "torch": torch.__version__,
             "scikit-learn": sklearn.__version__,
         },
+    }
+
+
+def plain_parameters(classifier: LabelSetClassifier) -> dict[str, Any]:
+    """The parameters that decide what is learned, as JSON."""
+    return {
+        name: _plain(name, value)
+        for name, value in classifier.get_params(deep=False).items()
+        if name not in OF_THE_RUN
     }
 
 
@@ -235,7 +242,8 @@ def _describe_object(value: Any) -> dict[str, Any] | None:
     return None
 
 
-def _parameters(described: dict[str, Any]) -> dict[str, Any]:
+def restored_parameters(described: dict[str, Any]) -> dict[str, Any]:
+    """Parameters from what `plain_parameters` gave."""
     parameters = dict(described)
     for name, value in described.items():
         if isinstance(value, dict) and value.keys() & {

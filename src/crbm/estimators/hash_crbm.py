@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from sklearn.base import clone
 from torch import Generator, Tensor
 from torch.nn.functional import pad
@@ -256,6 +256,18 @@ class HashCRBMClassifier(StructuredClassifier):
             start += len(posterior.weight)
         return torch.cat(found)
 
+    @torch.no_grad()
+    def _set_probabilities(self, u: Tensor) -> Float[Tensor, "cases sets"]:
+        """p(v | u) of every set of `label_sets_`."""
+        groups, table = self.sets_.groups(u), self._table(u)
+        found = u.new_zeros(len(u), len(table.sets))
+        for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
+            chosen = groups.select(rows.numpy()).padded()
+            weight = self._averaged(u[rows], _from_table(table, chosen)).weight
+            assert weight is not None
+            found[rows] = found[rows].scatter_add(1, chosen.ids, weight)
+        return found
+
     def _posteriors(self, u: Tensor, known: Tensor | None) -> Iterator[States]:
         """p(v | u) over the candidates, averaged over the models, a few rows at a time.
 
@@ -263,13 +275,16 @@ class HashCRBMClassifier(StructuredClassifier):
         are taken with the known labels put in their place.
         """
         groups, table = self.sets_.groups(u), self._table(u)
-        width = max(self.n_labels_, self.n_hidden, 1)
-        n_rows = max(1, LARGEST_TABLE // (width * int(groups.sizes.max())))
-        for rows in torch.arange(len(u)).split(n_rows):
+        for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
             candidates = _from_table(table, groups.select(rows.numpy()).padded())
             if known is not None:
                 candidates = _given(candidates, known[rows])
             yield self._averaged(u[rows], candidates)
+
+    def _n_rows_at_once(self, groups: Groups) -> int:
+        """Cases whose largest temporary stays below `LARGEST_TABLE`."""
+        width = max(self.n_labels_, self.n_hidden, 1)
+        return max(1, LARGEST_TABLE // (width * int(groups.sizes.max())))
 
     def _averaged(self, u: Tensor, candidates: Candidates) -> States:
         joint = [

@@ -97,6 +97,7 @@ def train(
                 l2=classifier.l2,
                 patience=classifier.patience if classifier.early_stopping else None,
                 n_threads=classifier.n_threads,
+                hooks=classifier._hooks,
                 **own,
             )
             for model, own in zip(classifier.models_, options, strict=True)

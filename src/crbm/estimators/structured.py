@@ -20,6 +20,7 @@ from crbm.estimators.predictor import LabelSetClassifier
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
 from crbm.preprocessing import KINDS, check_gamma
+from crbm.training import Hook
 from crbm.types import Batch, Cases, Found, Marginals
 
 METRICS = (None, "hamming", "micro_f1", "macro_f1", "subset_accuracy")
@@ -113,6 +114,11 @@ class StructuredClassifier(LabelSetClassifier):
     checkpoint_every: float = 60.0
     resume: bool = False
     progress: bool | None = False
+
+    @property
+    def _hooks(self) -> tuple[Hook, ...]:
+        """What else happens while members are trained."""
+        return getattr(self, "_added_hooks", ())
 
     # What a subclass defines
 

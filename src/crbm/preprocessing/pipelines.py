@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -19,7 +21,19 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-KINDS = ("none", "standardise", "unit-norm", "robust", "log", "rank", "kernel")
+KINDS = (
+    "none",
+    "standardise",
+    "centre",
+    "unit-norm",
+    "robust",
+    "log",
+    "rank",
+    "kernel",
+    "rbf",
+)
+# Standard deviations at which "rbf" cuts off its inputs.
+CUT_OFF = 8.0
 
 
 def pipeline(
@@ -36,19 +50,24 @@ def pipeline(
     kind
         - ``"none"``: leave the inputs as they are;
         - ``"standardise"``: mean 0, variance 1;
+        - ``"centre"``: mean 0, and one scale for all features, for features of one
+          kind, such as the words of a text, where rare ones should stay small;
         - ``"unit-norm"``: every case has Euclidean norm 1;
         - ``"robust"``: median 0, interquartile range 1;
         - ``"log"``: signed log(1 + abs(x)), then standardised, for features that
           differ by powers of ten;
         - ``"rank"``: normal scores of the ranks, for features of any distribution;
         - ``"kernel"``: standardised, then Nystroem features of an RBF kernel, for
-          outputs that do not depend linearly on the inputs.
+          outputs that do not depend linearly on the inputs;
+        - ``"rbf"``: the same, with inputs cut off at 8 standard deviations and a kernel
+          as wide as the median distance of cases: the safest choice for unknown data.
 
         A constant column becomes 0.
     sparse
         Map 0 to 0, so that a sparse matrix stays sparse.
     kernel_gamma
-        The kernel is exp(-kernel_gamma * |x - y|^2 / n_inputs): larger is narrower.
+        The kernel is exp(-kernel_gamma * |x - y|^2 / n_inputs), or, for "rbf",
+        exp(-kernel_gamma * |x - y|^2 / median): larger is narrower.
     kernel_features
         Maximal number of kernel features; never more than training cases.
 
@@ -64,12 +83,24 @@ def pipeline(
     steps: dict[str, tuple[Any, ...]] = {
         "none": (FunctionTransformer(accept_sparse=True),),
         "standardise": (scaler,),
+        "centre": (
+            StandardScaler(with_mean=not sparse, with_std=False),
+            DistanceScaler(),
+        ),
         "unit-norm": (Normalizer(),),
         "robust": (RobustScaler(with_centering=not sparse),),
         "log": (_signed_log(), scaler),
         "rank": (RankTransformer(ignore_implicit_zeros=sparse), scaler),
         "kernel": (
             scaler,
+            *_kernel_width(kernel_gamma),
+            KernelFeatures(kernel_features),
+            *_rescale_features(),
+        ),
+        "rbf": (
+            scaler,
+            FunctionTransformer(cut_off, accept_sparse=True),
+            DistanceScaler(),
             *_kernel_width(kernel_gamma),
             KernelFeatures(kernel_features),
             *_rescale_features(),
@@ -118,6 +149,29 @@ class RankTransformer(QuantileTransformer):  # type: ignore[misc]
         return self
 
 
+class DistanceScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Scales all columns alike, to a median squared distance of one per column.
+
+    Examples
+    --------
+    >>> DistanceScaler().fit_transform(np.array([[0.0], [10.0]])).tolist()
+    [[0.0], [1.0]]
+    """
+
+    def fit(self, X: Any, y: Any = None) -> DistanceScaler:
+        """Measure the distances between at most 1000 cases, evenly spaced."""
+        rows = X[:: -(-X.shape[0] // 1000)]
+        squared = euclidean_distances(rows, squared=True)
+        apart = squared[squared > 0]
+        median = float(np.median(apart)) if len(apart) else 1.0
+        self.scale_ = np.array([np.sqrt(X.shape[1] / median)])
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The scaled inputs; sparse ones stay sparse."""
+        return X * self.scale_[0]
+
+
 class KernelFeatures(Nystroem):  # type: ignore[misc]
     """Nystroem features of an RBF kernel, at most as many as training cases."""
 
@@ -149,6 +203,11 @@ def _kernel_width(gamma: float) -> tuple[Any, ...]:
     if gamma == 1:
         return ()
     return (FunctionTransformer(times, kw_args={"factor": gamma**0.5}),)
+
+
+def cut_off(X: Any) -> Any:
+    """Inputs within `CUT_OFF` standard deviations."""
+    return _map_nonzero(X, lambda x: x.clip(-CUT_OFF, CUT_OFF))
 
 
 def times(X: Any, factor: float) -> Any:

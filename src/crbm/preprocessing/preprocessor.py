@@ -12,7 +12,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import RobustScaler, StandardScaler
 from torch import Tensor
 
-from crbm.preprocessing.pipelines import KernelFeatures, RankTransformer, pipeline
+from crbm.preprocessing.pipelines import (
+    DistanceScaler,
+    KernelFeatures,
+    RankTransformer,
+    pipeline,
+)
 
 # The fitted attributes that each step needs to transform; arrays only, no code.
 FITTED = {
@@ -20,6 +25,7 @@ FITTED = {
     RobustScaler: ("center_", "scale_"),
     RankTransformer: ("quantiles_", "references_"),
     KernelFeatures: ("components_", "normalization_"),
+    DistanceScaler: ("scale_",),
 }
 # Those whose last dimension has one entry per input column.
 PER_COLUMN = {
@@ -146,6 +152,8 @@ def _check_together(step: Any) -> None:
     elif isinstance(step, KernelFeatures):
         n_features = len(step.components_)
         fits = step.normalization_.shape == (n_features, n_features)
+    elif isinstance(step, DistanceScaler):
+        fits = step.scale_.shape == (1,)
     else:
         return
     if not fits:

@@ -1,0 +1,286 @@
+"""A classifier that chooses and pools its members by itself."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from rich.console import Console
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from crbm import checks, decisions
+from crbm.decisions import Joint
+from crbm.decisions.joint import mean
+from crbm.estimators import encoding, inputs
+from crbm.estimators.auto import mixture
+from crbm.estimators.auto.members import Committee, ForestMember, Inputs, Member, Task
+from crbm.estimators.auto.pool import Pool, judge
+from crbm.estimators.predictor import LabelSetClassifier
+from crbm.types import Batch
+
+# Every kind of member, in the order in which they are tried.
+MEMBERS = (
+    "forest",
+    "hash-crbm, rbf",
+    "hash-crbm, forest",
+    "hash-crbm, standardise",
+    "hash-crbm, centre",
+    "logistic, rbf",
+    "logistic, centre",
+)
+# Distinct label sets up to which their joint distribution is learned.
+MOST_SETS = 4000
+# The share of the time limit that fitting members may take; pooling takes the rest.
+FITTING_SHARE = 0.93
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AutoClassifier(LabelSetClassifier):
+    """Labels predicted together, without parameters to choose.
+
+    Several members are fitted: HashCRBMs and logistic regressions on inputs scaled in
+    different ways and on kernel features, a random forest, and a HashCRBM on the
+    log-odds of the forest. Each is judged on cases that it did not learn from, and
+    their log probabilities are pooled with the weights that make those cases most
+    likely. The result is one joint distribution p(v | u), from which the best answer
+    for `metric` is derived.
+
+    Parameters
+    ----------
+    metric
+        What predictions should be best at: "hamming" (single labels), "subset_accuracy"
+        (whole label sets), "example_f1", "micro_f1", "macro_f1", "jaccard" or
+        "log_loss".
+    time_limit
+        Seconds after which `fit` stops trying members; None tries all of them. A run
+        with a limit depends on the speed of the machine and cannot be repeated exactly.
+    members
+        Names of the members to try, see `MEMBERS`; None tries all that suit the data.
+    n_folds
+        Models per member; each leaves out another part of the cases.
+    random_state
+        Seed of all randomness, as in scikit-learn.
+    n_threads
+        Threads to compute with; chosen by size unless given.
+    progress
+        Whether to print each member when it is fitted; None does so on a terminal only.
+
+    Attributes
+    ----------
+    leaderboard_
+        An `Entry` for every member that was tried.
+    classes_, label_names_, n_labels_
+        What the labels are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> classifier = AutoClassifier(members=["forest"], random_state=0).fit(X, Y)
+    >>> classifier.predict(X).shape
+    (100, 5)
+    >>> classifier.predict_top_k(X, k=3).probability.shape
+    (100, 3)
+    >>> [entry.member for entry in classifier.leaderboard_]
+    ['forest']
+    """
+
+    # scikit-learn wants wrong parameters stored here and refused in `fit`
+    __no_type_check__ = True
+
+    metric: str = "hamming"
+    time_limit: float | None = None
+    members: Any = None
+    n_folds: int = 5
+    random_state: Any = None
+    n_threads: int | None = None
+    progress: bool | None = False
+
+    short_name = "auto"
+    has_cheap_joint = True
+    # The members scale inputs themselves.
+    preprocessing: ClassVar[str] = "none"
+
+    def _check_parameters(self) -> None:
+        checks.one_of("metric", self.metric, decisions.MEASURES)
+        checks.whole_number("n_folds", self.n_folds, at_least=2)
+        if self.time_limit is not None:
+            checks.positive("time_limit", self.time_limit)
+        for name in self.members if self.members is not None else ():
+            checks.one_of("members", name, MEMBERS)
+
+    # Learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoClassifier:
+        """Fit and pool the members.
+
+        Parameters
+        ----------
+        X
+            Inputs, one row per case: array, frame or sparse matrix.
+        y
+            Labels as an indicator matrix (NaN where a label is not known), as a list of
+            sets, or as one column of two classes.
+        sample_weight
+            How much each case counts.
+
+        Notes
+        -----
+        Ctrl-C ends the search for members: those that are complete are pooled.
+        """
+        self._check_parameters()
+        started = time.monotonic()
+        task = self._task(encoding.fit_data(self, X, y, sample_weight), started)
+        fitted, seconds = self._fit_members(task)
+        self.pool_ = Pool.fit(task, fitted, seconds, self._inputs)
+        self.leaderboard_ = self.pool_.leaderboard
+        self._set_thresholds()
+        del self._inputs
+        return self
+
+    def _fit_members(self, task: Task) -> tuple[list[Member], list[float]]:
+        """The members that were fitted in time, and what each cost."""
+        self._inputs, console = Inputs(), self._console()
+        fitted: list[Member] = []
+        seconds: list[float] = []
+        for member in self._plan(task):
+            if fitted and not self._is_time_left(task, seconds):
+                break
+            started = time.monotonic()
+            try:
+                member.fit(task, self._inputs)
+            except KeyboardInterrupt:
+                if not fitted:
+                    raise
+                warnings.warn(
+                    f"Interrupted while fitting `{member.name}`; the members before it "
+                    "are pooled.",
+                    stacklevel=3,
+                )
+                break
+            if isinstance(member, ForestMember):
+                self._inputs.forest = member
+            fitted.append(member)
+            seconds.append(time.monotonic() - started)
+            loss = judge(member, task).log_loss
+            console.print(f"{member.name}: log loss {loss:.4f}, {seconds[-1]:.1f} s")
+        return fitted, seconds
+
+    def _task(self, data: Batch, started: float) -> Task:
+        """The training cases with their label sets and folds."""
+        generator = encoding.to_generator(self.random_state)
+        assert data.u is not None
+        X, Y = data.u.double().numpy(), data.v.double().numpy()
+        complete = ~np.isnan(Y).any(1)
+        table, sets = np.unique(Y[complete], axis=0, return_inverse=True)
+        places = np.full(len(Y), -1)
+        places[complete] = sets.ravel()
+        order = torch.randperm(len(Y), generator=generator).numpy()
+        n_folds = min(self.n_folds, len(Y))
+        limit = math.inf if self.time_limit is None else self.time_limit
+        return Task(
+            X,
+            Y,
+            None if data.weight is None else data.weight.double().numpy(),
+            table,
+            places,
+            use_sets=0 < len(table) <= MOST_SETS,
+            folds=[np.sort(part) for part in np.array_split(order, n_folds)],
+            seed=int(torch.randint(2**31 - 1, (1,), generator=generator)),
+            deadline=started + FITTING_SHARE * limit,
+        )
+
+    def _plan(self, task: Task) -> list[Member]:
+        """The members to try, in order."""
+        names = MEMBERS if self.members is None else tuple(self.members)
+        plan: list[Member] = []
+        for name in names:
+            kind, _, source = name.partition(", ")
+            if kind == "forest":
+                if len(task.table):
+                    plan.append(ForestMember())
+            elif source == "forest" and not any(m.name == "forest" for m in plan):
+                continue
+            elif len(task.Y) >= 2 and (task.use_sets or kind != "hash-crbm"):
+                plan.append(Committee(kind, source))
+        if not plan:
+            raise ValueError(
+                f"None of the members {list(names)} suits these {len(task.Y)} cases. "
+                "Choose others, or leave `members` as it is."
+            )
+        return plan
+
+    def _is_time_left(self, task: Task, seconds: list[float]) -> bool:
+        """Whether there is time for a member as fast as the fastest before."""
+        return task.deadline - time.monotonic() > min(seconds)
+
+    def _console(self) -> Console:
+        console = Console(stderr=True)
+        shown = console.is_terminal if self.progress is None else self.progress
+        return Console(stderr=True, quiet=not shown, highlight=False)
+
+    def _set_thresholds(self) -> None:
+        """Thresholds for micro and macro F1 that maximise its expected value."""
+        self.thresholds_ = np.full(self.n_labels_, 0.5)
+        if self.metric == "macro_f1":
+            self.thresholds_ = decisions.macro_f1_thresholds(self.pool_.judged)
+        elif self.metric == "micro_f1":
+            self.thresholds_[:] = decisions.micro_f1_threshold(self.pool_.judged)
+
+    # Prediction
+
+    @property
+    def label_sets_(self) -> Tensor:
+        """The label sets seen in training."""
+        check_is_fitted(self, "pool_")
+        return self.pool_.table
+
+    def _joint(self, u: Tensor, known: Tensor | None) -> Joint:
+        """p(v | u) given the known labels, `mixed`."""
+        joint = self.pool_.joint(u.double().numpy())
+        return joint if known is None else mixture.given(joint, known.double())[0]
+
+    def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
+        return mean(self._joint(u, known)).clamp(0, 1)
+
+    def _labels(
+        self, u: Tensor, known: Tensor | None, p: np.ndarray | None = None
+    ) -> np.ndarray:
+        if self.metric not in ("subset_accuracy", "example_f1", "jaccard"):
+            return super()._labels(u, known, p)
+        joint = self._joint(u, known)
+        total = (1 - joint.share).clamp_min(torch.finfo(torch.float64).tiny)
+        weight = joint.weight / total[:, None]
+        return decisions.best(self.metric, joint._replace(weight=weight))
+
+    def _log_probability(self, u: Tensor, v: Tensor) -> Float[Tensor, " batch"]:
+        _, log_p = mixture.given(self._joint(u, None), v.double())
+        return log_p.clamp_max(0)
+
+    def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
+        return mixture.top_k(self._joint(u, known), k)
+
+    # Files
+
+    def _trained_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        return self.pool_.state()
+
+    def _restore_trained(
+        self, tensors: dict[str, Tensor], plain: dict[str, Any]
+    ) -> None:
+        n_inputs = inputs.n_inputs(self)
+        self.pool_ = Pool.restored(tensors, plain, n_inputs, self.n_labels_)
+        self.leaderboard_ = self.pool_.leaderboard
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        return {}, {}
+
+    def _restore(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
+        """All is set by `_restore_trained`."""

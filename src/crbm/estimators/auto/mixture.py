@@ -1,0 +1,89 @@
+"""p(v | u) of a mixture: pooled label sets, and pooled labels for unseen sets."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from crbm.decisions.joint import Joint, product_probability
+
+# Labels that are most in doubt, whose values are all tried beside the likeliest ones.
+N_DOUBTFUL = 3
+
+
+def given(joint: Joint, known: Float[Tensor, "cases labels"]) -> tuple[Joint, Tensor]:
+    """The joint given known labels (NaN where unknown), and log p of those labels.
+
+    `joint` must be `mixed`, and has a product, so that every set is possible.
+    """
+    weight, table, product, share = joint
+    is_known = ~known.isnan()
+    differs = torch.where(is_known, known, 0.5)
+    # |known - v| summed over the known labels is 0 for the sets that agree
+    distance = (differs * is_known).sum(1, keepdim=True) + (
+        torch.where(is_known, 1 - 2 * differs, 0) @ table.T
+    )
+    agreeing = weight * (distance < 0.5)
+    chance = torch.where(known > 0.5, product, 1 - product)
+    of_known = torch.where(is_known, chance, 1).log().sum(1)
+    of_table, of_product = agreeing.sum(1), share.log() + of_known
+    total = torch.logaddexp(of_table.log(), of_product)
+    scaled = agreeing / total.exp()[:, None].clamp_min(torch.finfo(weight.dtype).tiny)
+    return (
+        Joint(
+            torch.where(of_table[:, None] > 0, scaled, 0),
+            table,
+            torch.where(is_known, known, product),
+            (of_product - total).exp(),
+        ),
+        total,
+    )
+
+
+def top_k(joint: Joint, k: int) -> tuple[Tensor, Tensor]:
+    """The likeliest label sets of a `mixed` joint, and their probabilities.
+
+    Sets outside the table are looked for near the likeliest one of the product.
+    """
+    weight, table, product, share = joint
+    scores = weight + share[:, None] * product_probability(product, table)
+    best = scores.topk(min(k, scores.shape[1]))
+    sets = table[best.indices]
+    near = _near_likeliest(product)
+    outside = share[:, None] * _own_probability(product, near)
+    repeated = (near[:, :, None] == sets[:, None]).all(-1).any(-1)
+    in_table = _contains(table, near)
+    outside = outside.masked_fill(repeated | in_table, -1.0)
+    chance, place = torch.cat([best.values, outside], 1).sort(1, descending=True)
+    every = torch.cat([sets, near], 1)
+    chosen = every.gather(1, place[:, :k, None].expand(-1, -1, every.shape[-1]))
+    chance = chance[:, :k].clamp_min(0)
+    return chosen * (chance > 0)[..., None], chance
+
+
+def _near_likeliest(product: Tensor) -> Tensor:
+    """Each case's likeliest set with all values of the most doubtful labels."""
+    n_doubtful = min(N_DOUBTFUL, product.shape[1])
+    doubtful = (product - 0.5).abs().topk(n_doubtful, largest=False).indices
+    bits = torch.arange(2**n_doubtful)[:, None] >> torch.arange(n_doubtful) & 1
+    likeliest = (product > 0.5).to(product)[:, None].expand(-1, len(bits), -1)
+    places = doubtful[:, None].expand(-1, len(bits), -1)
+    return likeliest.scatter(2, places, bits.to(product).expand(len(product), -1, -1))
+
+
+def _own_probability(product: Tensor, sets: Tensor) -> Tensor:
+    """Probability of each case's own sets under independent labels."""
+    chance = torch.where(sets > 0.5, product[:, None], 1 - product[:, None])
+    return chance.prod(-1)
+
+
+def _contains(table: Tensor, sets: Tensor) -> Tensor:
+    """Whether the table has each set: equal sets have the same scalar products."""
+    found = torch.zeros(sets.shape[:2], dtype=torch.bool)
+    sizes = table.sum(1)
+    for number in range(sets.shape[1]):
+        own = sets[:, number]
+        common, size = own @ table.T, own.sum(1, keepdim=True)
+        found[:, number] = ((common == size) & (size == sizes)).any(1)
+    return found

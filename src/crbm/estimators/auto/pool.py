@@ -1,0 +1,281 @@
+"""The pooled members: one joint distribution, its fit and its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from crbm import metrics
+from crbm.decisions import Joint
+from crbm.decisions.joint import mean
+from crbm.estimators.auto import pooling
+from crbm.estimators.auto.members import (
+    KERNEL_GAMMA,
+    Committee,
+    ForestMember,
+    Inputs,
+    Member,
+    Prediction,
+    Task,
+)
+from crbm.preprocessing import Preprocessor
+from crbm.preprocessing.packing import below
+
+# Members with less weight are dropped, as they would only cost time.
+LEAST_WEIGHT = 0.02
+
+
+class Scores(NamedTuple):
+    """How well predictions fit cases that were not learned from."""
+
+    log_loss: float
+    hamming: float
+    subset_accuracy: float
+
+
+class Entry(NamedTuple):
+    """A line of the leaderboard: a member, judged on cases it did not learn from.
+
+    Parameters
+    ----------
+    member
+        Its name.
+    log_loss, hamming, subset_accuracy
+        Of its predictions for those cases: mean -log p of single labels, the share of
+        wrong labels, and of label sets entirely right.
+    seconds
+        What it cost to fit.
+    label_weight, set_weight
+        Its weights in the pools of labels and of label sets; 0 if it was dropped.
+    """
+
+    member: str
+    log_loss: float
+    hamming: float
+    subset_accuracy: float
+    seconds: float
+    label_weight: float
+    set_weight: float
+
+
+@dataclass
+class Pool:
+    """p(v | u) of several members together.
+
+    Parameters
+    ----------
+    members, inputs
+        The members that have a weight, and the preprocessed inputs they share.
+    table
+        The label sets seen in training.
+    labels, sets
+        The weights of the members: of their marginals, and of their label sets if they
+        have them.
+    share
+        The share of independent labels in the joint distribution; it makes label sets
+        possible that were never seen.
+    leaderboard
+        An entry for every member that was tried.
+    judged
+        The pooled marginals of training cases, by models that left them out; not in
+        files.
+    """
+
+    members: list[Member]
+    inputs: Inputs
+    table: Float[Tensor, "sets labels"]
+    labels: pooling.LabelPool
+    sets: pooling.SetPool
+    share: float
+    leaderboard: list[Entry]
+    judged: Float[np.ndarray, "cases labels"] | None = None
+
+    @classmethod
+    def fit(
+        cls, task: Task, members: list[Member], seconds: list[float], inputs: Inputs
+    ) -> Pool:
+        """Weigh the members by cases that all of them have left out."""
+        rows = np.flatnonzero(np.logical_and.reduce([m.judged for m in members]))
+        rows = rows if len(rows) else np.arange(len(task.Y))
+        found = [_select(member.out_of_fold, rows) for member in members]
+        weight = None if task.weight is None else task.weight[rows]
+        truth, places = task.Y[rows], task.sets[rows]
+        labels = pooling.fit_labels([p.marginals for p in found], truth, weight)
+        tables = _tables(found)
+        sets = (
+            pooling.fit_sets(tables, _known_to_some(places, tables)) if tables else None
+        )
+        of_sets = iter(sets.weights if sets else [])
+        pairs = [
+            (w, next(of_sets) if p.sets is not None else 0.0)
+            for w, p in zip(labels.weights, found, strict=True)
+        ]
+        used = [max(pair) >= LEAST_WEIGHT for pair in pairs]
+        pool = cls(
+            members,
+            inputs,
+            torch.from_numpy(task.table),
+            labels,
+            sets or pooling.SetPool([]),
+            1.0,
+            [
+                Entry(
+                    member.name, *judge(member, task), cost, *(pair if use else (0, 0))
+                )
+                for member, cost, pair, use in zip(
+                    members, seconds, pairs, used, strict=True
+                )
+            ],
+        )
+        pool.share = pool._fit_share(found, places, truth)
+        pool.judged = mean(pool._mixed(found)).numpy()
+        pool._drop([use for use in used] if any(used) else [True] * len(used))
+        return pool
+
+    def _fit_share(
+        self, found: list[Prediction], places: np.ndarray, truth: np.ndarray
+    ) -> float:
+        complete, tables = places >= 0, _tables(found)
+        if not tables or not complete.any():
+            return 1.0
+        own = (np.flatnonzero(complete), places[complete])
+        of_table = self.sets(tables)[own]
+        of_table[np.max([table[own] for table in tables], axis=0) <= 0] = 0
+        p = self.labels([each.marginals[complete] for each in found])
+        right = np.where(truth[complete] > 0.5, p, 1 - p)
+        return pooling.fit_share(of_table, np.exp(np.log(right).sum(1)))
+
+    def _drop(self, used: list[bool]) -> None:
+        """Keep the members in use, and the inputs that they need."""
+        chosen = [m for m, use in zip(self.members, used, strict=True) if use]
+        weights = [w for w, use in zip(self.labels.weights, used, strict=True) if use]
+        of_sets = iter(self.sets.weights)
+        with_sets = [(m, next(of_sets)) for m in self.members if m.predicts_sets]
+        self.sets = pooling.SetPool([w for m, w in with_sets if m in chosen])
+        self.labels = self.labels._replace(weights=weights)
+        for member in self.members:
+            del member.out_of_fold, member.judged
+        self.members = chosen
+        self.inputs.keep({m.inputs for m in chosen if isinstance(m, Committee)})
+
+    def joint(self, X: Float[np.ndarray, "cases inputs"]) -> Joint:
+        """p(v | u) of each case, `mixed`."""
+        return self._mixed([member.predict(X, self.inputs) for member in self.members])
+
+    def _mixed(self, found: list[Prediction]) -> Joint:
+        product = torch.from_numpy(self.labels([p.marginals for p in found]))
+        tables = _tables(found)
+        if not tables:
+            return Joint.independent(product).mixed()
+        weight = torch.from_numpy(self.sets(tables))
+        return Joint(weight, self.table, product, self.share).mixed()
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Tensors and plain data that predictions need."""
+        tensors: dict[str, Tensor] = {"sets": self.table.to(torch.uint8)}
+        for kind, preprocessor in self.inputs.preprocessors.items():
+            for name, tensor in preprocessor.state().items():
+                tensors[f"inputs.{kind}.{name}"] = tensor
+        forest = self.inputs.forest
+        only_input = [] if forest is None or forest in self.members else [forest]
+        described = []
+        for place, member in enumerate([*self.members, *only_input]):
+            own, plain = member.state()
+            described.append({"name": member.name, **plain})
+            tensors |= {f"members.{place}.{name}": own[name] for name in own}
+        return tensors, {
+            "members": described,
+            "n_pooled": len(self.members),
+            "inputs": list(self.inputs.preprocessors),
+            "label_weights": self.labels.weights,
+            "label_bias": self.labels.bias,
+            "set_weights": self.sets.weights,
+            "share": self.share,
+            "leaderboard": [list(entry) for entry in self.leaderboard],
+        }
+
+    @classmethod
+    def restored(
+        cls,
+        tensors: dict[str, Tensor],
+        plain: dict[str, Any],
+        n_inputs: int,
+        n_labels: int,
+    ) -> Pool:
+        """The pool whose `state` this was; raises if it is inconsistent."""
+        inputs, table = Inputs(), tensors["sets"].double()
+        for kind in plain["inputs"]:
+            own = below(f"inputs.{kind}.", tensors)
+            inputs.preprocessors[kind] = Preprocessor.from_state(
+                kind, own, KERNEL_GAMMA
+            )
+        sets = pooling.SetPool([float(w) for w in plain["set_weights"]])
+        known = table.numpy() if sets.weights else None
+        size = (n_inputs, n_labels)
+        members = [
+            _restored_member(
+                each, below(f"members.{place}.", tensors), inputs, size, known
+            )
+            for place, each in enumerate(plain["members"])
+        ][: plain["n_pooled"]]
+        labels = pooling.LabelPool(
+            [float(w) for w in plain["label_weights"]], float(plain["label_bias"])
+        )
+        n_with_sets = sum(member.predicts_sets for member in members)
+        if (len(labels.weights), len(sets.weights)) != (len(members), n_with_sets):
+            raise ValueError("the weights do not fit the members")
+        if not members or not 0 <= float(plain["share"]) <= 1:
+            raise ValueError("there are no members, or their share is not a share")
+        entries = [Entry(*entry) for entry in plain["leaderboard"]]
+        return cls(members, inputs, table, labels, sets, float(plain["share"]), entries)
+
+
+def _restored_member(
+    plain: dict[str, Any],
+    tensors: dict[str, Tensor],
+    inputs: Inputs,
+    size: tuple[int, int],
+    table: np.ndarray | None,
+) -> Member:
+    n_inputs, n_labels = size
+    if plain["name"] == ForestMember.name:
+        inputs.forest = ForestMember().restore(tensors, n_inputs, n_labels, table)
+        return inputs.forest
+    member = Committee(plain["kind"], plain["inputs"])
+    n_columns = inputs.n_columns(member.inputs, n_inputs, n_labels)
+    return member.restore(tensors, plain["models"], (n_columns, n_labels), table)
+
+
+def judge(member: Member, task: Task) -> Scores:
+    """Scores on the cases that a member left out."""
+    rows = member.judged if member.judged.any() else np.ones(len(task.Y), dtype=bool)
+    truth, found = task.Y[rows], _select(member.out_of_fold, rows)
+    labels = (found.marginals > 0.5).astype(float)
+    sets = labels if found.sets is None else task.table[found.sets.argmax(1)]
+    return Scores(
+        metrics.label_log_loss(truth, found.marginals, least=pooling.LEAST_LABEL),
+        metrics.hamming_error(truth, labels),
+        metrics.subset_accuracy(truth, sets),
+    )
+
+
+def _tables(found: Sequence[Prediction]) -> list[np.ndarray]:
+    return [each.sets for each in found if each.sets is not None]
+
+
+def _select(prediction: Prediction, rows: np.ndarray) -> Prediction:
+    sets = prediction.sets
+    return Prediction(prediction.marginals[rows], None if sets is None else sets[rows])
+
+
+def _known_to_some(places: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
+    """The places of label sets that some member could know; -1 for the others."""
+    own = (np.arange(len(places)), np.maximum(places, 0))
+    known = np.max([table[own] for table in tables], axis=0) > 0
+    return np.where(known & (places >= 0), places, -1)
