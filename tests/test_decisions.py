@@ -122,6 +122,17 @@ def test_the_jaccard_index_is_judged_by_the_likeliest_sets(monkeypatch):
     assert answers.tolist() == [[True, False, False]]
 
 
+def test_reweighting_multiplies_sets_by_the_weights_of_their_labels():
+    weight = np.array([1, 4, 0.5, 2])
+    for joint in some_joints():
+        changed = decisions.reweighted(joint, weight)
+        changed = Joint(*(np.asarray(part) for part in changed[:2]), *changed[2:])
+        for case in range(2):
+            expected = probabilities(joint, case) * np.prod(weight**ALL_SETS, axis=1)
+            found = probabilities(changed, case)
+            np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["example_f1", "jaccard", "mode"])
 def test_cases_in_pieces_get_the_same_answers(name, monkeypatch):
     rng = np.random.default_rng(1)

@@ -45,7 +45,12 @@ every = pytest.mark.parametrize(
 )
 
 
-@parametrize_with_checks(CLASSIFIERS)
+# Its raw inputs of up to 40 saturate any model that does not scale them;
+# `test_class_weight.py` runs it with scaled ones.
+NEEDS_SCALING = {"check_class_weight_classifiers": "inputs are not scaled"}
+
+
+@parametrize_with_checks(CLASSIFIERS, expected_failed_checks=lambda _: NEEDS_SCALING)
 def test_scikit_learns_common_checks(estimator, check):
     check(estimator)
 

@@ -14,7 +14,7 @@
 
 from crbm.decisions.choice import MEASURES, best
 from crbm.decisions.f_measure import example_f1
-from crbm.decisions.joint import Joint, marginals, mode, rounded
+from crbm.decisions.joint import Joint, marginals, mode, reweighted, rounded
 from crbm.decisions.overlap import jaccard
 from crbm.decisions.thresholds import (
     macro_f1_thresholds,
@@ -32,6 +32,7 @@ __all__ = [
     "marginals",
     "micro_f1_threshold",
     "mode",
+    "reweighted",
     "rounded",
     "tuned_thresholds",
 ]

@@ -129,6 +129,38 @@ def _mode(part: Joint) -> Answers:
     return answer.numpy() > 0.5
 
 
+def reweighted(joint: Joint, weight: Any) -> Joint:
+    """The joint in proportion to P(v) times the product of the weights of v's labels.
+
+    The odds of each label, given the others, are multiplied by its weight: what a
+    weight of a class does in classifiers of single labels.
+
+    Parameters
+    ----------
+    joint
+        The joint distribution of each case.
+    weight
+        One positive number per label.
+
+    Examples
+    --------
+    >>> reweighted(Joint([[0.75, 0.25]], [[0, 0], [0, 1]]), [1, 3]).weight
+    tensor([[0.5000, 0.5000]], dtype=torch.float64)
+    """
+    mixed = joint.mixed()
+    log_weight = _tensor(weight).to(mixed.weight).log()
+    log_table = mixed.weight.log() + mixed.table @ log_weight
+    # without a share of its own, as in `independent`, the table stays at 0
+    table = Joint(log_table.softmax(1).nan_to_num(0), mixed.table)
+    if mixed.product is None:
+        return table
+    factor = 1 + mixed.product * (log_weight.exp() - 1)
+    log_product = mixed.share.log() + factor.log().sum(1)
+    share = (log_product - log_table.logsumexp(1)).sigmoid()
+    product = mixed.product * log_weight.exp() / factor
+    return table._replace(product=product, share=share)
+
+
 def product_probability(product: Tensor, table: Tensor) -> Tensor:
     """Probability of each set of the table under independent labels, (cases, sets)."""
     tiny = torch.finfo(product.dtype).tiny

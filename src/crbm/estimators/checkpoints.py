@@ -16,7 +16,7 @@ LOCK = "fit.lock"
 # Parameters of the run, not of what is learned; files of classifiers leave them out.
 OF_THE_RUN = ("checkpoint_dir", "checkpoint_every", "resume", "progress")
 # What a resumed fit may change: its length, and what does not decide its course.
-FREE = (*OF_THE_RUN, "n_epochs", "n_threads", "thresholds")
+FREE = (*OF_THE_RUN, "n_epochs", "n_threads", "thresholds", "class_weight")
 
 
 def check(classifier: Any) -> None:

@@ -63,7 +63,8 @@ def models_state(
         for name, tensor in classifier.preprocessor_.state().items():
             tensors[f"preprocessing.{name}"] = tensor
     histories = [history.as_dict() for history in classifier.histories_]
-    return tensors, {"histories_": histories, "n_iter_": classifier.n_iter_}
+    plain = {"histories_": histories, "n_iter_": classifier.n_iter_}
+    return tensors, plain | {"class_weight_": classifier.class_weight_.tolist()}
 
 
 def load(path: str | Path) -> LabelSetClassifier:
@@ -179,6 +180,8 @@ def restore_models(
     classifier.histories_ = [History.from_dict(h) for h in fitted["histories_"]]
     checks.whole_number("n_iter_", fitted["n_iter_"], at_least=0)
     classifier.n_iter_ = fitted["n_iter_"]
+    ones = [1.0] * classifier.n_labels_  # files of 0.1 have no weights of labels
+    classifier.class_weight_ = np.array(fitted.get("class_weight_", ones), dtype=float)
     file_checks.check_models(classifier)
 
 

@@ -14,7 +14,7 @@ from torch import Generator, Tensor
 
 from crbm import checks, decisions
 from crbm.energies import Energy
-from crbm.estimators import encoding, files, joint, members
+from crbm.estimators import class_weights, encoding, files, joint, members
 from crbm.estimators.members import Augment
 from crbm.estimators.predictor import LabelSetClassifier
 from crbm.models import EnergyModel
@@ -61,6 +61,13 @@ class StructuredClassifier(LabelSetClassifier):
     thresholds
         What to tune each label's decision threshold for on the held-out cases:
         "hamming", "micro_f1", "macro_f1" or "subset_accuracy"; a half unless given.
+    class_weight
+        How much a present label counts relative to an absent one: a dict from labels to
+        weights (those not named count 1), one weight per label, or "balanced", the
+        number of cases without the label per case with it. The odds of a label,
+        given the others, are multiplied by its weight, as if cases had been weighted
+        by the product of the weights of their labels; probabilities are then those
+        of such data. For a single column, a dict from classes to weights.
     warm_start
         Whether `fit` continues from the weights of the last one.
     random_state
@@ -86,6 +93,8 @@ class StructuredClassifier(LabelSetClassifier):
         What the labels are.
     thresholds_
         Each label's decision threshold.
+    class_weight_
+        The weight of each label.
     label_sets_
         The label sets seen in training, or all of them where there are few labels.
     """
@@ -107,6 +116,7 @@ class StructuredClassifier(LabelSetClassifier):
     validation_fraction: float = 0.1
     patience: int = 10
     thresholds: str | None = None
+    class_weight: Any = None
     warm_start: bool = False
     random_state: Any = None
     n_threads: int | None = None
@@ -198,6 +208,7 @@ class StructuredClassifier(LabelSetClassifier):
         check_gamma(self.kernel_gamma)
         checks.whole_number("kernel_features", self.kernel_features, at_least=1)
         checks.one_of("thresholds", self.thresholds, METRICS)
+        class_weights.check(self.class_weight)
         members.check_parameters(self)
 
     # Learning
@@ -240,9 +251,12 @@ class StructuredClassifier(LabelSetClassifier):
         self._learn_candidates(train, more=False)
         if fresh:
             self._make_models(generator, train)
+        else:
+            class_weights.remove(self)
         self.histories_ = members.train(
             self, train, held_out, self.n_epochs, generator, augment, stored=True
         )
+        class_weights.apply(self, train)
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
         self._tune_thresholds(held_out)
         return self
@@ -266,7 +280,9 @@ class StructuredClassifier(LabelSetClassifier):
         if not hasattr(self, "_generator"):
             self._generator = encoding.to_generator(self.random_state)
         self._learn_candidates(data, more=not first)
+        class_weights.remove(self)
         self.histories_ = members.train(self, data, None, 1, self._generator)
+        class_weights.apply(self, data)
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
         return self
 
