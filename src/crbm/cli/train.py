@@ -41,7 +41,7 @@ def train(
         typer.Option(
             callback=_check_model,
             autocompletion=_model_names,
-            help="Kind of model, e.g. hash-crbm, crbm, crf or logreg.",
+            help="Kind of model: auto, hash-crbm, crbm, crf or logreg.",
         ),
     ] = "hash-crbm",
     parameters: Annotated[
@@ -54,8 +54,23 @@ def train(
         ),
     ] = None,
     epochs: Annotated[
-        int, typer.Option(min=1, help="Number of passes over the training data.")
-    ] = 30,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of passes over the training data. Default: 30; auto chooses.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="What the predictions of auto should be best at: hamming, "
+            "subset_accuracy, example_f1, micro_f1, macro_f1, jaccard or log_loss."
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="Seconds that auto may take."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     preprocessing: Annotated[
         str | None,
@@ -101,12 +116,16 @@ def train(
         out,
         model=model,
         parameters={
-            "n_epochs": epochs,
             "random_state": seed,
-            "checkpoint_dir": checkpoint_dir,
-            "checkpoint_every": checkpoint_every,
-            "resume": resume,
             "progress": progress,
+            **_given(
+                n_epochs=epochs if model == "auto" else epochs or 30,
+                metric=metric,
+                time_limit=time_limit,
+                checkpoint_dir=checkpoint_dir,
+                checkpoint_every=None if checkpoint_dir is None else checkpoint_every,
+                resume=resume or None,
+            ),
             **command.parse_parameters(parameters or ()),
         },
         preprocessing=preprocessing,
@@ -115,3 +134,8 @@ def train(
         force=force,
     )
     show.training(report, as_json=as_json)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given."""
+    return {name: value for name, value in options.items() if value is not None}

@@ -13,7 +13,7 @@ from crbm import checks, datasets
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
 from crbm.datasets.files import format_of
-from crbm.estimators import StructuredClassifier
+from crbm.estimators import LabelSetClassifier
 
 NAMED_COLUMNS = ("arff", "csv", "parquet")
 PARTS = ("train", "valid", "test")
@@ -55,7 +55,7 @@ def select_part(data: Dataset, part: str | None, default: str = "all") -> Datase
 
 def for_model(
     source: str,
-    classifier: StructuredClassifier,
+    classifier: LabelSetClassifier,
     reading: Reading,
     default_part: str = "all",
 ) -> Dataset:
@@ -100,7 +100,7 @@ def _select_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     return replace(data, X=data.X[rows], Y=data.Y[rows], groups=groups, splits={})
 
 
-def _features(data: Dataset, classifier: StructuredClassifier) -> Any:
+def _features(data: Dataset, classifier: LabelSetClassifier) -> Any:
     known = getattr(classifier, "trained_on_", {}).get("feature_names", ())
     missing = [name for name in known if name not in data.feature_names]
     if known and not missing:

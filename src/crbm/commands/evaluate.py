@@ -14,7 +14,7 @@ from crbm.commands.data import for_model, in_single_precision
 from crbm.commands.output import check_output_path
 from crbm.commands.reading import Reading
 from crbm.estimators import (
-    StructuredClassifier,
+    LabelSetClassifier,
     load,
 )
 
@@ -91,7 +91,7 @@ def overall_measures(
 
 
 def label_measures(
-    classifier: StructuredClassifier,
+    classifier: LabelSetClassifier,
     Y: np.ndarray,
     predicted: np.ndarray,
     p: np.ndarray,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from crbm.estimators import StructuredClassifier
+from crbm.estimators import LabelSetClassifier
 
 # A square number of outputs below this is more likely a set of labels than an image.
 SMALLEST_IMAGE = 64
 
 
-def image_shape(classifier: StructuredClassifier) -> tuple[int, int] | None:
+def image_shape(classifier: LabelSetClassifier) -> tuple[int, int] | None:
     """Height and width of the outputs if they form an image, else None.
 
     A shape recorded with the training data decides. Without one, the outputs are taken

@@ -12,7 +12,13 @@ from jaxtyping import Float
 from crbm import persistence, plotting
 from crbm.commands.images import image_shape
 from crbm.commands.output import check_output_path
-from crbm.estimators import StructuredClassifier, files, load
+from crbm.estimators import (
+    AutoClassifier,
+    LabelSetClassifier,
+    StructuredClassifier,
+    files,
+    load,
+)
 from crbm.inference import couplings
 from crbm.training import History
 
@@ -57,23 +63,19 @@ def run(
     return report
 
 
-def describe(classifier: StructuredClassifier) -> dict[str, Any]:
+def describe(classifier: LabelSetClassifier) -> dict[str, Any]:
     """Kind, sizes, labels, parameters and training of a fitted classifier."""
     data = dict(getattr(classifier, "trained_on_", {}))
     features = data.pop("feature_names", None)
-    model = classifier.models_[0]
     report: dict[str, Any] = {
         "kind": type(classifier).__name__,
         "n_features": classifier.n_features_in_,
         "n_labels": classifier.n_labels_,
-        "n_hidden": getattr(model, "n_hidden", 0),
-        "n_members": len(classifier.models_),
-        "n_parameters": sum(p.numel() for p in model.parameters()),
+        **_describe_members(classifier),
         "label_names": classifier.label_names_,
         "feature_names": features,
         "trained_on": data or None,
-        "settings": files.description(classifier)["parameters"],
-        "training": [_describe_training(history) for history in classifier.histories_],
+        "settings": files.plain_parameters(classifier),
     }
     if hasattr(classifier, "candidate_recall_"):
         report["candidate_recall"] = classifier.candidate_recall_
@@ -81,8 +83,25 @@ def describe(classifier: StructuredClassifier) -> dict[str, Any]:
     return report
 
 
-def is_coupled(classifier: StructuredClassifier) -> bool:
+def _describe_members(classifier: LabelSetClassifier) -> dict[str, Any]:
+    """The size and training of the members, or the leaderboard of a pool of them."""
+    if isinstance(classifier, AutoClassifier):
+        entries = [entry._asdict() for entry in classifier.leaderboard_]
+        return {"n_members": len(classifier.pool_.members), "training": entries}
+    assert isinstance(classifier, StructuredClassifier)
+    model = classifier.models_[0]
+    return {
+        "n_hidden": getattr(model, "n_hidden", 0),
+        "n_members": len(classifier.models_),
+        "n_parameters": sum(p.numel() for p in model.parameters()),
+        "training": [_describe_training(history) for history in classifier.histories_],
+    }
+
+
+def is_coupled(classifier: LabelSetClassifier) -> bool:
     """Whether the labels depend on each other and are few enough for all pairs."""
+    if not isinstance(classifier, StructuredClassifier):
+        return False
     example = np.zeros((1, classifier.n_features_in_), dtype=np.float32)
     energy = classifier.condition(example)[0]
     return not energy.is_independent and 1 < classifier.n_labels_ <= MOST_LABELS
@@ -123,14 +142,15 @@ def strongest_pairs(
 
 
 def _draw_filters(
-    classifier: StructuredClassifier, shape: tuple[int, int] | None, path: Path
+    classifier: LabelSetClassifier, shape: tuple[int, int] | None, path: Path
 ) -> None:
-    if shape is None or not getattr(classifier.models_[0], "n_hidden", 0):
+    models = getattr(classifier, "models_", [None])
+    if shape is None or not getattr(models[0], "n_hidden", 0):
         raise ValueError(
             f"There is nothing to draw: a {type(classifier).__name__} of "
             f"{classifier.n_labels_} labels has neither image filters nor couplings."
         )
-    weights = classifier.models_[0].state_dict()["weight_vh"].numpy()
+    weights = models[0].state_dict()["weight_vh"].numpy()
     plotting.save(plotting.filters, path, weights, shape)
 
 

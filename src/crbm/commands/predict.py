@@ -12,7 +12,7 @@ from crbm.commands.known import read_known
 from crbm.commands.output import TABLE_ENDINGS, Column, check_output_path, write_table
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
-from crbm.estimators import StructuredClassifier, load
+from crbm.estimators import LabelSetClassifier, load
 
 
 class Predictions(NamedTuple):
@@ -66,7 +66,7 @@ def run(
 
 
 def make_predictions(
-    classifier: StructuredClassifier,
+    classifier: LabelSetClassifier,
     data: Dataset,
     *,
     proba: bool,

@@ -21,7 +21,7 @@ from crbm.commands.output import (
 )
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
-from crbm.estimators import LabelSetClassifier
+from crbm.estimators import LabelSetClassifier, StructuredClassifier
 
 MODELS: dict[str, type[LabelSetClassifier]] = {
     kind.short_name: kind
@@ -64,13 +64,24 @@ def run(
     data = select_part(all_rows, reading.part, default="train")
     if not data.Y.shape[1]:
         raise ValueError(f"`{source}` has no labels. Name them with --labels.")
-    preprocessing = preprocessing or default_preprocessing(data.X)
-    classifier = make_classifier(model, {"preprocessing": preprocessing})
+    classifier = make_classifier(model, {})
+    if isinstance(classifier, StructuredClassifier):
+        kind = preprocessing or default_preprocessing(data.X)
+        classifier.set_params(preprocessing=kind)
+    elif preprocessing is not None or validation is not None:
+        raise ValueError(
+            f"`{model}` scales its inputs and holds out rows by itself. Leave out "
+            "--preprocessing and --validation."
+        )
     classifier.set_params(**check_parameters(classifier, parameters or {}))
     held_out = None
     if validation is not None:
         classifier.set_params(early_stopping=True, validation_fraction=validation)
-    elif "valid" in all_rows.splits and reading.part in (None, "train"):
+    elif (
+        "valid" in all_rows.splits
+        and reading.part in (None, "train")
+        and isinstance(classifier, StructuredClassifier)
+    ):
         held_out = select_part(all_rows, "valid")
     paths.check_space(out.parent, least_bytes(classifier, data))
     fit(classifier, data, held_out)
@@ -107,7 +118,8 @@ def fit(
     X, validation = in_single_precision(data.X), None
     if held_out is not None:
         validation = (in_single_precision(held_out.X), held_out.Y)
-    classifier.fit(X, data.Y, validation=validation)
+    options = {} if validation is None else {"validation": validation}
+    classifier.fit(X, data.Y, **options)
     classifier.describe(
         label_names=data.label_names,
         trained_on=data.summary(),
@@ -149,20 +161,13 @@ def check_parameters(
 
 
 def summary(classifier: LabelSetClassifier) -> dict[str, Any]:
-    """The main figures of a fit: sizes, epochs, loss, validation error and time."""
-    history = classifier.histories_[0]
-    best = history.best_epoch
+    """The main figures of a fit: sizes and what the classifier reports of it."""
     return {
         "model": type(classifier).__name__,
         "n_cases": classifier.trained_on_["n_cases"],
         "n_features": classifier.n_features_in_,
         "n_labels": classifier.n_labels_,
-        "preprocessing": classifier.preprocessing,
-        "epochs": classifier.n_iter_,
-        "loss": history.loss[-1] if history.epochs else None,
-        "validation": None if best is None else history.validation[best],
-        "stopped": history.stopped,
-        "seconds": sum(e.seconds for h in classifier.histories_ for e in h.epochs),
+        **classifier.training_summary(),
     }
 
 

@@ -88,6 +88,10 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         """Set what `_trained_state` gave."""
 
     @abstractmethod
+    def training_summary(self) -> dict[str, Any]:
+        """The main figures of the last fit as plain data, for reports."""
+
+    @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse wrong values of parameters."""
 

@@ -306,6 +306,19 @@ class StructuredClassifier(LabelSetClassifier):
 
     # Members
 
+    def training_summary(self) -> dict[str, Any]:
+        """Epochs, loss, validation error and time of the last fit."""
+        history = self.histories_[0]
+        best = history.best_epoch
+        return {
+            "preprocessing": self.preprocessing,
+            "epochs": self.n_iter_,
+            "loss": history.loss[-1] if history.epochs else None,
+            "validation": None if best is None else history.validation[best],
+            "stopped": history.stopped,
+            "seconds": sum(e.seconds for h in self.histories_ for e in h.epochs),
+        }
+
     @torch.no_grad()
     def condition(self, X: Any, known: Any = None) -> list[Energy]:
         """p(v | u) of each member as an energy, given the known labels."""

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from crbm import datasets
 from crbm.commands import images
-from crbm.estimators import StructuredClassifier, load
+from crbm.estimators import LabelSetClassifier, load
 from crbm.estimators.files import description
 from crbm.web.schemas import ModelInfo
 
@@ -24,7 +24,7 @@ class LoadedModel:
     """A fitted classifier and the name under which it is served."""
 
     name: str
-    classifier: StructuredClassifier
+    classifier: LabelSetClassifier
 
     @property
     def image_shape(self) -> tuple[int, int] | None:
@@ -90,7 +90,7 @@ def _check_model(model: LoadedModel, path: Path) -> None:
         ) from error
 
 
-def _check_extras(classifier: StructuredClassifier) -> None:
+def _check_extras(classifier: LabelSetClassifier) -> None:
     shape = getattr(classifier, "output_shape_", None)
     if shape is not None and (
         len(shape) != 2 or shape[0] * shape[1] != classifier.n_labels_

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from crbm.estimators import StructuredClassifier
+from crbm.estimators import LabelSetClassifier
 from crbm.web.prediction import Case
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -19,7 +19,7 @@ class InputError(ValueError):
 
 
 def case(
-    classifier: StructuredClassifier, u: Sequence[float], known: KnownLabels
+    classifier: LabelSetClassifier, u: Sequence[float], known: KnownLabels
 ) -> Case:
     """Parse one case and check its sizes."""
     n_inputs = classifier.n_features_in_
@@ -31,7 +31,7 @@ def case(
 
 
 def cases(
-    classifier: StructuredClassifier,
+    classifier: LabelSetClassifier,
     inputs: Sequence[Sequence[float]],
     known: Sequence[KnownLabels] | None,
 ) -> list[Case]:
@@ -63,7 +63,7 @@ def _check_range(values: Float[np.ndarray, " inputs"]) -> None:
 
 
 def _parse_known(
-    classifier: StructuredClassifier, known: KnownLabels
+    classifier: LabelSetClassifier, known: KnownLabels
 ) -> Float[np.ndarray, " labels"] | None:
     """Known labels as an array with NaN for the others, or None if none is known."""
     if isinstance(known, Mapping):

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm.estimators import StructuredClassifier
+from crbm.estimators import LabelSetClassifier, StructuredClassifier
 from crbm.inference import mean_field
 from crbm.web.schemas import LabelSet, LabelSets, Prediction, Trajectory
 
@@ -24,9 +24,7 @@ class Case(NamedTuple):
     known: Float[np.ndarray, " labels"] | None = None
 
 
-def predict(
-    classifier: StructuredClassifier, cases: Sequence[Case]
-) -> list[Prediction]:
+def predict(classifier: LabelSetClassifier, cases: Sequence[Case]) -> list[Prediction]:
     """Predict each case; one call for those with known labels, one for the others."""
     results: dict[int, Prediction] = {}
     for has_known in (False, True):
@@ -37,7 +35,7 @@ def predict(
     return [results[place] for place in range(len(cases))]
 
 
-def top_sets(classifier: StructuredClassifier, case: Case, k: int) -> LabelSets:
+def top_sets(classifier: LabelSetClassifier, case: Case, k: int) -> LabelSets:
     """The most probable label sets of a case, without those of probability 0."""
     X, known = _stack([case])
     top = classifier.predict_top_k(X, k, known=known)
@@ -53,10 +51,13 @@ def top_sets(classifier: StructuredClassifier, case: Case, k: int) -> LabelSets:
 
 
 @torch.no_grad()
-def trajectory(
-    classifier: StructuredClassifier, case: Case, n_steps: int
-) -> Trajectory:
+def trajectory(classifier: LabelSetClassifier, case: Case, n_steps: int) -> Trajectory:
     """Free energies at the start of mean field and after each step."""
+    if not isinstance(classifier, StructuredClassifier):
+        raise ValueError(
+            f"{type(classifier).__name__} pools several models and has no mean field. "
+            "Ask for predictions or label sets."
+        )
     energies = classifier.condition(*_stack([case]))
     free, bound = [], []
     for energy in energies:
@@ -71,7 +72,7 @@ def trajectory(
 
 
 def _predict_batch(
-    classifier: StructuredClassifier, cases: Sequence[Case]
+    classifier: LabelSetClassifier, cases: Sequence[Case]
 ) -> list[Prediction]:
     predicted, probabilities = classifier.predict_with_proba(*_stack(cases))
     names = classifier.label_names_

@@ -267,6 +267,15 @@ class AutoClassifier(LabelSetClassifier):
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
         return mixture.top_k(self._joint(u, known), k)
 
+    def training_summary(self) -> dict[str, Any]:
+        """The members in use, the best log loss of one of them, and the time."""
+        used = [e for e in self.leaderboard_ if max(e.label_weight, e.set_weight) > 0]
+        return {
+            "members": [entry.member for entry in used],
+            "best_member_log_loss": min(entry.log_loss for entry in self.leaderboard_),
+            "seconds": sum(entry.seconds for entry in self.leaderboard_),
+        }
+
     # Files
 
     def _trained_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
