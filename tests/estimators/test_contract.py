@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for all classifiers, without expected failures."""
+"""scikit-learn's contract, for all classifiers."""
 
 import pickle
 

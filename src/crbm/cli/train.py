@@ -11,7 +11,7 @@ from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
 from crbm.commands.reading import Reading
 
-PREPROCESSING = "none, standardise, unit-norm, robust, log, rank or kernel"
+PREPROCESSING = "none, standardise, centre, unit-norm, robust, log, rank, kernel or rbf"
 
 
 def _model_names() -> list[str]:

@@ -40,8 +40,8 @@ class StructuredClassifier(LabelSetClassifier):
         Passes over the data, cases per update, step size.
     preprocessing
         Preparation of the inputs, learned in `fit` and saved with the model:
-        "none", "standardise", "unit-norm", "robust", "log", "rank" or "kernel"
-        (features of an RBF kernel), see `crbm.datasets.pipeline`.
+        "none", "standardise", "centre", "unit-norm", "robust", "log", "rank", "kernel"
+        or "rbf" (features of an RBF kernel), see `crbm.datasets.pipeline`.
     kernel_gamma, kernel_features
         Width parameter of that kernel, in units of one over the number of inputs
         (larger values follow finer differences), and the largest number of features

@@ -1,5 +1,6 @@
 """AutoClassifier and the parts it pools."""
 
-from crbm.estimators.auto.classifier import AutoClassifier
+from crbm.estimators.auto.classifier import MEMBERS, AutoClassifier
+from crbm.estimators.auto.pool import Entry
 
-__all__ = ["AutoClassifier"]
+__all__ = ["MEMBERS", "AutoClassifier", "Entry"]
