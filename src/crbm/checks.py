@@ -96,6 +96,22 @@ def finite(name: str, tensor: Tensor) -> None:
         )
 
 
+def not_overflowed(result: Tensor, u: Tensor) -> Tensor:
+    """The numbers computed from inputs `u`; raises for NaN, which overflow leaves.
+
+    Examples
+    --------
+    >>> not_overflowed(torch.tensor([0.5]), torch.tensor([3.0]))
+    tensor([0.5000])
+    """
+    if result.isnan().any():
+        raise ValueError(
+            f"Inputs as large as {u.abs().max():.2g} overflow in this model. Scale "
+            "them, e.g. with `preprocessing='standardise'`."
+        )
+    return result
+
+
 def binary(name: str, tensor: Tensor, *, missing: bool = False) -> None:
     """Require 0 and 1, and allow NaN with `missing`."""
     rows = tensor.reshape(-1, max(1, tensor.shape[-1]))

@@ -21,6 +21,7 @@ from torch import Generator, Tensor
 
 from crbm import checks
 from crbm.estimators import inputs, label_sets
+from crbm.hashing.arrays import from_torch
 from crbm.preprocessing import Preprocessor
 from crbm.types import Batch
 
@@ -50,7 +51,7 @@ def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
     the old ones.
     """
     learn = reset and not hasattr(estimator, "models_")
-    X = inputs.to_numbers(estimator, X, learn=learn, reset=reset)
+    X = inputs.to_numbers(estimator, from_torch(X), learn=learn, reset=reset)
     if estimator.preprocessing == "none":
         return X
     if learn:
@@ -74,6 +75,7 @@ def rows_at_a_time(
             f"Labels need one row per case; `X` has {_num_samples(X)} rows, the "
             f"labels have {len(labels)}."
         )
+    X = from_torch(X)
     raw = inputs.in_pieces(estimator, X)
     X = to_inputs(estimator, X, reset=False) if raw is None else raw
     for start in range(0, max(X.shape[0], 1), ROWS_AT_ONCE):
@@ -97,7 +99,7 @@ def fit_data(
     estimator: Any, X: Any, Y: Any, sample_weight: Any, classes: Any = None
 ) -> Batch:
     """Training cases; what is learned of X and Y is set on the estimator."""
-    X = to_inputs(estimator, X, reset=True)
+    X, Y = to_inputs(estimator, X, reset=True), from_torch(Y)
     if classes is not None and np.ndim(Y) == 1:
         estimator.classes_, estimator.single_column_ = np.unique(classes), True
         v = encode_column(Y, estimator.classes_)
@@ -127,7 +129,7 @@ def weigh(data: Batch, sample_weight: Any) -> Batch:
     if sample_weight is None:
         return data
     weight = _check_sample_weight(
-        sample_weight, data.u, dtype=np.float64, ensure_non_negative=True
+        from_torch(sample_weight), data.u, dtype=np.float64, ensure_non_negative=True
     )
     data = data._replace(weight=torch.from_numpy(weight).to(data.u))
     return data.select(torch.from_numpy(np.flatnonzero(weight > 0)))
@@ -135,6 +137,7 @@ def weigh(data: Batch, sample_weight: Any) -> Batch:
 
 def encode_labels(estimator: Any, Y: Any) -> Float[Tensor, "cases labels"]:
     """Labels of a fitted estimator as 0, 1 and NaN."""
+    Y = from_torch(Y)
     if estimator.single_column_ and np.ndim(Y) == 1:
         return encode_column(Y, estimator.classes_)
     if label_sets.is_sets(Y):

@@ -291,7 +291,8 @@ class HashCRBMClassifier(StructuredClassifier):
             exact.scores(model.condition(u), candidates)[1].softmax(-1)
             for model in self.models_
         ]
-        return States(candidates.table, torch.stack(joint).mean(0), candidates.ids)
+        average = checks.not_overflowed(torch.stack(joint).mean(0), u)
+        return States(candidates.table, average, candidates.ids)
 
 
 def complete_cases(data: Batch) -> Batch:

@@ -8,6 +8,7 @@ in training and the one that the marginals round to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from crbm import checks
 from crbm.inference import exact
 from crbm.inference.enumeration import all_states
 from crbm.inference.partition import log_partition
@@ -47,7 +49,8 @@ def log_probability(models: Sequence[EnergyModel], u: Tensor, v: Tensor) -> Tens
             score = log_partition(energy.clamp(v))
         # An estimate of log Z may be too low; the score is a lower bound on it.
         members.append(score - torch.fmax(log_partition(energy), score))
-    return torch.stack(members).logsumexp(0) - torch.tensor(len(members)).log()
+    scores = torch.stack(members).logsumexp(0) - math.log(len(members))
+    return checks.not_overflowed(scores, u)
 
 
 class Question(NamedTuple):
@@ -88,6 +91,7 @@ def _compare(
         extra = -energy.free_energy(rounded)[:, None]
         extra = extra.masked_fill(seen[:, None], -torch.inf)
         chance += shares(torch.cat([table, extra], 1), log_z)
+    checks.not_overflowed(chance, u)
     best = (chance / len(models)).topk(min(k, chance.shape[1]))
     labels = torch.cat([sets, sets[:1]])[best.indices]
     is_extra = (best.indices == len(sets))[..., None]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,17 @@ def check_parameters(classifier: Any) -> None:
             "`optimizer` must be a class of torch.optim, e.g. torch.optim.Adam; "
             f"got {classifier.optimizer!r}."
         )
+
+
+@contextmanager
+def all_or_nothing(classifier: Any) -> Iterator[None]:
+    """Put back all attributes if the fit inside this context is interrupted."""
+    before = dict(classifier.__dict__)
+    try:
+        yield
+    except BaseException:
+        classifier.__dict__ = before
+        raise
 
 
 def hold_out(

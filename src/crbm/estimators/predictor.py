@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 
 from crbm import checks
 from crbm.estimators import encoding, files, inputs, label_sets
+from crbm.hashing.arrays import from_torch
 
 TINY = 1e-12
 
@@ -261,5 +262,5 @@ def with_known(labels: np.ndarray, known: Any) -> np.ndarray:
     """Predictions with the known labels in their place."""
     if known is None:
         return labels
-    known = np.asarray(known, dtype=np.float64)
+    known = np.asarray(from_torch(known), dtype=np.float64)
     return np.where(np.isnan(known), labels, np.nan_to_num(known)).astype(labels.dtype)

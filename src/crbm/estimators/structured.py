@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,7 +176,7 @@ class StructuredClassifier(LabelSetClassifier):
             self._infer(model.condition(u).clamp(known), cases).v
             for model in self.models_
         ]
-        return torch.stack(means).mean(0)
+        return checks.not_overflowed(torch.stack(means).mean(0), u)
 
     def _log_probability(self, u: Tensor, v: Tensor) -> Float[Tensor, " batch"]:
         """Log p(v | u) of label sets, some labels perhaps unknown."""
@@ -242,14 +243,23 @@ class StructuredClassifier(LabelSetClassifier):
             learned from, e.g. with fresh noise; called with a `Batch` and a generator.
         """
         self._check_parameters()
-        fresh = not (self.warm_start and hasattr(self, "models_"))
-        if fresh and hasattr(self, "models_"):
+        with members.all_or_nothing(self):
+            self._fit(X, y, sample_weight, validation, augment)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, validation: Any, augment: Any
+    ) -> None:
+        continued = self.warm_start and hasattr(self, "models_")
+        if continued:  # on copies, which an interrupted fit leaves behind
+            self.models_: list[EnergyModel] = copy.deepcopy(self.models_)
+        elif hasattr(self, "models_"):
             del self.models_
         data = encoding.fit_data(self, X, y, sample_weight)
         generator = encoding.to_generator(self.random_state)
         train, held_out = members.hold_out(self, data, validation, generator)
         self._learn_candidates(train, more=False)
-        if fresh:
+        if not continued:
             self._make_models(generator, train)
         else:
             class_weights.remove(self)
@@ -259,7 +269,6 @@ class StructuredClassifier(LabelSetClassifier):
         class_weights.apply(self, train)
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
         self._tune_thresholds(held_out)
-        return self
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -269,6 +278,11 @@ class StructuredClassifier(LabelSetClassifier):
         `classes` names the two classes of a single column on the first call.
         """
         self._check_parameters()
+        with members.all_or_nothing(self):
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         first = not hasattr(self, "models_")
         if first:
             data = encoding.fit_data(self, X, y, sample_weight, classes)
@@ -284,7 +298,6 @@ class StructuredClassifier(LabelSetClassifier):
         self.histories_ = members.train(self, data, None, 1, self._generator)
         class_weights.apply(self, data)
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
-        return self
 
     def _make_models(self, generator: Generator, data: Batch) -> None:
         assert data.u is not None

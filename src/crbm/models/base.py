@@ -181,8 +181,11 @@ def small_normal(
     """Initial weights: normal with a small standard deviation.
 
     They are drawn where the generator is, so one seed gives the same weights on every
-    device.
+    device, and in single precision unless a dtype is given, so that torch's default
+    dtype does not change them.
     """
     drawn_on = device if generator is None else generator.device
-    weight = torch.empty(*shape, dtype=dtype, device=drawn_on)
-    return nn.Parameter(weight.normal_(0.0, scale, generator=generator).to(device))
+    drawn_as = torch.float32 if dtype is None else dtype
+    weight = torch.empty(*shape, dtype=drawn_as, device=drawn_on)
+    weight.normal_(0.0, scale, generator=generator)
+    return nn.Parameter(weight.to(device, dtype or torch.get_default_dtype()))

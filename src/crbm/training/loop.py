@@ -24,15 +24,16 @@ from crbm.training.history import Epoch, History
 from crbm.training.hooks import Callback, Hook
 from crbm.training.progress import Progress
 from crbm.training.randomness import Randomness
-from crbm.training.run import Run
+from crbm.training.run import Run, are_finite
 from crbm.training.step import Augment, Step
 from crbm.training.threads import suited_threads
 from crbm.training.update import OptimizerFactory
 from crbm.types import Batch
 
 DIVERGED = (
-    "The loss was no longer finite in epoch {place}; training stopped and kept the "
-    "weights of the epoch before. Lower `learning_rate`."
+    "The loss or the weights were no longer finite in epoch {place}; training stopped "
+    "and kept the weights of the epoch before. Lower `learning_rate` or `l2`, or scale "
+    "the inputs."
 )
 
 NO_CASES = (
@@ -177,7 +178,7 @@ def _run_epoch(run: Run, step: Step, batch_size: int) -> None:
     if not run.n_seen:
         raise ValueError(NO_CASES)
     loss = run.mean_loss
-    if math.isfinite(loss):
+    if math.isfinite(loss) and are_finite(run.model.parameters()):
         run.end_epoch(loss)
     else:
         run.diverge()

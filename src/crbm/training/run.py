@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -195,6 +195,12 @@ class Run:
 def copy_weights(model: EnergyModel) -> dict[str, Tensor]:
     """A copy of the model's weights."""
     return {name: t.detach().clone() for name, t in model.state_dict().items()}
+
+
+def are_finite(weights: Iterable[Tensor]) -> bool:
+    """Whether all numbers are finite."""
+    # the sum, one pass without a temporary, may overflow where all numbers are finite
+    return all(bool(w.sum().isfinite()) or bool(w.isfinite().all()) for w in weights)
 
 
 def optimizer_state(stored: dict[str, Any]) -> dict[str, Any]:

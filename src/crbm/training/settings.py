@@ -74,7 +74,9 @@ def _name(thing: Any) -> str:
 
 def _digest(cases: Cases) -> str:
     """The number of cases, and a checksum of some of them all over the data."""
-    rows = torch.linspace(0, cases.n_cases - 1, N_PROBES).long().unique()
+    # the dtype must not follow torch's default: a resumed run takes the same rows
+    rows = torch.linspace(0, cases.n_cases - 1, N_PROBES, dtype=torch.float32)
+    rows = rows.long().unique()
     checksum = hashlib.sha256()
     for column in (cases.u, cases.v, cases.weight):
         if column is not None:

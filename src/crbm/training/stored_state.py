@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from crbm.training.history import Epoch, History
-from crbm.training.run import Run, optimizer_state
+from crbm.training.run import Run, are_finite, optimizer_state
 from crbm.training.update import TorchUpdate
 
 
@@ -25,9 +25,11 @@ def check_state(run: Run, state: Mapping[str, Any]) -> None:
     expected = run.state()
     for name in ("weights", "last_good", "random"):
         _check_like(name, state[name], expected[name])
+    _check_finite("last_good", state["last_good"])
     best = state.get("best")
     if best is not None and best.get("weights"):
         _check_like("best/weights", best["weights"], expected["weights"])
+        _check_finite("best/weights", best["weights"])
     if best is not None:
         _check_number("best/error", best["error"])
         _check_count("best/epoch", best["epoch"], optional=True)
@@ -136,6 +138,11 @@ def _check_tensor(name: str, stored: Any, expected: Tensor) -> None:
     found, wanted = (f"{t.dtype} {tuple(t.shape)}" for t in (stored, expected))
     if found != wanted:
         raise ValueError(f"`{name}` is {found}, not {wanted}")
+
+
+def _check_finite(name: str, weights: Mapping[str, Tensor]) -> None:
+    if not are_finite(weights.values()):
+        raise ValueError(f"`{name}` holds NaN or infinite numbers")
 
 
 def _check_number(name: str, value: Any) -> None:
