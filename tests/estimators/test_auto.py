@@ -7,6 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import NotFittedError
 
 import crbm
 from crbm import metrics
@@ -206,8 +207,11 @@ def test_ctrl_c_pools_the_members_that_are_complete(monkeypatch):
     with pytest.warns(UserWarning, match="the members before it are pooled"):
         classifier.fit(X, Y)
     assert classifier.predict(X).shape == Y.shape
+    alone = crbm.AutoClassifier(members=MEMBERS[1:2])
     with pytest.raises(KeyboardInterrupt):
-        crbm.AutoClassifier(members=MEMBERS[1:2]).fit(X, Y)
+        alone.fit(X, Y)
+    with pytest.raises(NotFittedError):
+        alone.predict(X)
 
 
 def test_wrong_parameters_are_refused():

@@ -22,6 +22,7 @@ from crbm.estimators import encoding, inputs
 from crbm.estimators.auto import mixture
 from crbm.estimators.auto.members import Committee, ForestMember, Inputs, Member, Task
 from crbm.estimators.auto.pool import Pool, judge
+from crbm.estimators.members import all_or_nothing
 from crbm.estimators.predictor import LabelSetClassifier
 from crbm.types import Batch
 
@@ -136,18 +137,21 @@ class AutoClassifier(LabelSetClassifier):
         Ctrl-C ends the search for members: those that are complete are pooled.
         """
         self._check_parameters()
-        started = time.monotonic()
-        task = self._task(encoding.fit_data(self, X, y, sample_weight), started)
-        fitted, seconds = self._fit_members(task)
-        self.pool_ = Pool.fit(task, fitted, seconds, self._inputs)
-        self.leaderboard_ = self.pool_.leaderboard
-        self._set_thresholds()
-        del self._inputs
+        with all_or_nothing(self):
+            started = time.monotonic()
+            task = self._task(encoding.fit_data(self, X, y, sample_weight), started)
+            shared = Inputs()
+            fitted, seconds = self._fit_members(task, shared)
+            self.pool_ = Pool.fit(task, fitted, seconds, shared)
+            self.leaderboard_ = self.pool_.leaderboard
+            self._set_thresholds()
         return self
 
-    def _fit_members(self, task: Task) -> tuple[list[Member], list[float]]:
+    def _fit_members(
+        self, task: Task, shared: Inputs
+    ) -> tuple[list[Member], list[float]]:
         """The members that were fitted in time, and what each cost."""
-        self._inputs, console = Inputs(), self._console()
+        console = self._console()
         fitted: list[Member] = []
         seconds: list[float] = []
         for member in self._plan(task):
@@ -155,7 +159,7 @@ class AutoClassifier(LabelSetClassifier):
                 break
             started = time.monotonic()
             try:
-                member.fit(task, self._inputs)
+                member.fit(task, shared)
             except KeyboardInterrupt:
                 if not fitted:
                     raise
@@ -166,7 +170,7 @@ class AutoClassifier(LabelSetClassifier):
                 )
                 break
             if isinstance(member, ForestMember):
-                self._inputs.forest = member
+                shared.forest = member
             fitted.append(member)
             seconds.append(time.monotonic() - started)
             loss = judge(member, task).log_loss
