@@ -22,7 +22,7 @@ def main(checkpoint, n_epochs=20):
     u = (torch.rand(600, 16, generator=generator) < 0.5).float()
     data = TensorDataset(u[:500], u[:500])  # any Dataset: rows are read when needed
     model = crbm.CRBM(16, 16, 8, generator)
-    with distributed.joined() as ranks:
+    with distributed.process_group() as ranks:
         training.fit(
             model,
             objectives.Perceptron(),

@@ -125,7 +125,7 @@ def test_the_jaccard_index_is_judged_by_the_likeliest_sets(monkeypatch):
 def test_reweighting_multiplies_sets_by_the_weights_of_their_labels():
     weight = np.array([1, 4, 0.5, 2])
     for joint in some_joints():
-        changed = decisions.reweighted(joint, weight)
+        changed = decisions.reweight(joint, weight)
         changed = Joint(*(np.asarray(part) for part in changed[:2]), *changed[2:])
         for case in range(2):
             expected = probabilities(joint, case) * np.prod(weight**ALL_SETS, axis=1)

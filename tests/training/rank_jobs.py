@@ -129,5 +129,5 @@ JOBS = {"agree": agree, "die_once": die_once}
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with distributed.joined() as joined_ranks:
+    with distributed.process_group() as joined_ranks:
         JOBS[sys.argv[1]](joined_ranks, Path(sys.argv[2]))

@@ -63,7 +63,7 @@ def folds(
         groups = data.groups
     _check(n_rows, n_folds, groups)
     if stratify:
-        blocks = _stratified(data, n_folds, seed, groups)
+        blocks = _stratified_blocks(data, n_folds, seed, groups)
     else:
         blocks = _blocks(n_rows, n_folds, seed, groups)
     everything = np.arange(n_rows)
@@ -91,7 +91,7 @@ def _n_cases(data: Dataset | Matrix) -> int:
     return len(data) if isinstance(data, Dataset) else data.shape[0]
 
 
-def _stratified(
+def _stratified_blocks(
     data: Dataset | Matrix | int, n_folds: int, seed: int, groups: Array | None
 ) -> list[Array]:
     if isinstance(data, int):

@@ -2,7 +2,7 @@
 
 | measure | best answer |
 |---|---|
-| `hamming` | `rounded(marginals(joint))` |
+| `hamming` | `round_marginals(marginals(joint))` |
 | `subset_accuracy` | `mode(joint)` |
 | `example_f1` | `example_f1(joint)` |
 | `jaccard` | `jaccard(joint)` |
@@ -14,7 +14,7 @@
 
 from crbm.decisions.choice import MEASURES, best
 from crbm.decisions.f_measure import example_f1
-from crbm.decisions.joint import Joint, marginals, mode, reweighted, rounded
+from crbm.decisions.joint import Joint, marginals, mode, reweight, round_marginals
 from crbm.decisions.overlap import jaccard
 from crbm.decisions.thresholds import (
     macro_f1_thresholds,
@@ -32,7 +32,7 @@ __all__ = [
     "marginals",
     "micro_f1_threshold",
     "mode",
-    "reweighted",
-    "rounded",
+    "reweight",
+    "round_marginals",
     "tuned_thresholds",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crbm import checks
 from crbm.decisions.f_measure import example_f1
-from crbm.decisions.joint import Answers, Joint, marginals, mode, rounded
+from crbm.decisions.joint import Answers, Joint, marginals, mode, round_marginals
 from crbm.decisions.overlap import jaccard
 from crbm.decisions.thresholds import macro_f1_thresholds, micro_f1_threshold
 
@@ -41,4 +41,4 @@ def best(measure: str, joint: Joint) -> Answers:
         return p > micro_f1_threshold(p)
     if measure == "macro_f1":
         return p > macro_f1_thresholds(p)
-    return rounded(p)
+    return round_marginals(p)

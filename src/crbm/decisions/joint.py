@@ -96,7 +96,7 @@ def mean(mixed: Joint) -> Tensor:
     return p if product is None else p + share[:, None] * product
 
 
-def rounded(probabilities: Any) -> Answers:
+def round_marginals(probabilities: Any) -> Answers:
     """The labels that are more likely than not: best for the Hamming error."""
     return np.asarray(probabilities) > 0.5
 
@@ -129,7 +129,7 @@ def _mode(part: Joint) -> Answers:
     return answer.numpy() > 0.5
 
 
-def reweighted(joint: Joint, weight: Any) -> Joint:
+def reweight(joint: Joint, weight: Any) -> Joint:
     """The joint in proportion to P(v) times the product of the weights of v's labels.
 
     The odds of each label, given the others, are multiplied by its weight: what a
@@ -144,7 +144,7 @@ def reweighted(joint: Joint, weight: Any) -> Joint:
 
     Examples
     --------
-    >>> reweighted(Joint([[0.75, 0.25]], [[0, 0], [0, 1]]), [1, 3]).weight
+    >>> reweight(Joint([[0.75, 0.25]], [[0, 0], [0, 1]]), [1, 3]).weight
     tensor([[0.5000, 0.5000]], dtype=torch.float64)
     """
     mixed = joint.mixed()

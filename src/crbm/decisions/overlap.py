@@ -49,7 +49,7 @@ def jaccard(joint: Joint) -> Answers:
     return np.concatenate(parts)
 
 
-def expected(part: Joint, answers: Tensor) -> Tensor:
+def expected_jaccard(part: Joint, answers: Tensor) -> Tensor:
     """The expected Jaccard index of answers (1 or cases, answers, labels)."""
     size, sets = answers.sum(-1), part.table
     both = answers @ sets.transpose(-1, -2)
@@ -78,7 +78,7 @@ def _of_product(part: Joint, answers: Tensor) -> Tensor:
 def _best(part: Joint, start: Tensor) -> Answers:
     """The best of the answers to start with, label sets, and labels by marginals."""
     marginal, part = mean(part), _likeliest(part, MOST_SETS)
-    value, answer = _pick(expected(part, start), start)
+    value, answer = _pick(expected_jaccard(part, start), start)
     if start.shape[1] == 2**part.n_labels:
         return answer.numpy() > 0.5
     sets = _likeliest(part, MOST_ANSWERS).table.expand(part.n_cases, -1, -1)
@@ -98,7 +98,7 @@ def _better(
     part: Joint, answers: Tensor, value: Tensor, answer: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The better of the best of these answers and of the one at hand."""
-    found, chosen = _pick(expected(part, answers), answers)
+    found, chosen = _pick(expected_jaccard(part, answers), answers)
     better = found > value
     return torch.maximum(found, value), torch.where(better[:, None], chosen, answer)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from crbm import checks
 from crbm.training import Checkpoint
-from crbm.training.locks import locked
+from crbm.training.locks import file_lock
 
 LOCK = "fit.lock"
 
@@ -41,7 +41,7 @@ def locked_folder(classifier: Any, *, stored: bool) -> Iterator[None]:
         return
     folder = Path(classifier.checkpoint_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / LOCK, f"The folder of checkpoints `{folder}`"):
+    with file_lock(folder / LOCK, f"The folder of checkpoints `{folder}`"):
         yield
 
 

@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 
 from crbm import checks, decisions
 from crbm.energies import Energy
-from crbm.estimators.predictor import padded
+from crbm.estimators.predictor import pad_sets
 from crbm.estimators.structured import StructuredClassifier
 from crbm.hashing import CandidateSets
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
@@ -241,7 +241,7 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
-        found = [padded(*_best(p, k), k) for p in self._posteriors(u, known)]
+        found = [pad_sets(*_best(p, k), k) for p in self._posteriors(u, known)]
         labels, probability = zip(*found, strict=True)
         return torch.cat(labels), torch.cat(probability)
 
@@ -263,7 +263,7 @@ class HashCRBMClassifier(StructuredClassifier):
         found = u.new_zeros(len(u), len(table.sets))
         for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
             chosen = groups.select(rows.numpy()).padded()
-            weight = self._averaged(u[rows], _from_table(table, chosen)).weight
+            weight = self._average_members(u[rows], _from_table(table, chosen)).weight
             assert weight is not None
             found[rows] = found[rows].scatter_add(1, chosen.ids, weight)
         return found
@@ -278,15 +278,15 @@ class HashCRBMClassifier(StructuredClassifier):
         for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
             candidates = _from_table(table, groups.select(rows.numpy()).padded())
             if known is not None:
-                candidates = _given(candidates, known[rows])
-            yield self._averaged(u[rows], candidates)
+                candidates = _restrict_to_known(candidates, known[rows])
+            yield self._average_members(u[rows], candidates)
 
     def _n_rows_at_once(self, groups: Groups) -> int:
         """Cases whose largest temporary stays below `LARGEST_TABLE`."""
         width = max(self.n_labels_, self.n_hidden, 1)
         return max(1, LARGEST_TABLE // (width * int(groups.sizes.max())))
 
-    def _averaged(self, u: Tensor, candidates: Candidates) -> States:
+    def _average_members(self, u: Tensor, candidates: Candidates) -> States:
         joint = [
             exact.scores(model.condition(u), candidates)[1].softmax(-1)
             for model in self.models_
@@ -359,7 +359,7 @@ def _from_table(table: SetTable, chosen: CandidateIds) -> Candidates:
     return Candidates(table.sets[present], mask, place[ids], log_base)
 
 
-def _given(candidates: Candidates, known: Tensor) -> Candidates:
+def _restrict_to_known(candidates: Candidates, known: Tensor) -> Candidates:
     """Only candidates that agree with what is known; changed ones where none does."""
     table, mask, ids, log_base = candidates
     assert mask is not None

@@ -158,7 +158,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         them count, and their probabilities are given them.
         """
         checks.whole_number("k", k, at_least=1)
-        parts = [padded(*self._top_k(u, k, v), k) for u, v in self._pieces(X, known)]
+        parts = [pad_sets(*self._top_k(u, k, v), k) for u, v in self._pieces(X, known)]
         labels, probability = zip(*parts, strict=True)
         return TopK(
             torch.cat(labels).to(torch.int64).numpy(), torch.cat(probability).numpy()
@@ -252,7 +252,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         return tags
 
 
-def padded(labels: Tensor, probability: Tensor, k: int) -> tuple[Tensor, Tensor]:
+def pad_sets(labels: Tensor, probability: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """k label sets per case, the missing ones empty and of probability 0."""
     missing = (0, k - labels.shape[1])
     return pad(labels, (0, 0, *missing)), pad(probability, missing)

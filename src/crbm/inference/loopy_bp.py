@@ -74,7 +74,9 @@ def moments(
     """Beliefs about each output and each pair of outputs: a CRF's negative phase."""
     _check(n_steps, damping)
     state = _pairwise(energy, n_steps, damping)
-    away = state.total[..., None] - state.incoming.mT  # of i, without what j said
+    away = (
+        state.total[..., None] - state.incoming.mT
+    )  # of i, without the message from j
     # p(v_i = 1, v_j = 1) = p(v_i = 1) p(v_j = 1 | v_i = 1) within the pair.
     on = away + Couplings.of(energy.weight).message(away).mT
     joint = on.sigmoid() * (away.mT + energy.weight).sigmoid()
@@ -130,7 +132,7 @@ def _pair_entropies(v: Tensor, vv: Tensor) -> Tensor:
 
 class _PairwiseState(NamedTuple):
     total: Tensor  # log-odds of each unit
-    incoming: Tensor  # [i, j]: what unit i told unit j
+    incoming: Tensor  # [i, j]: the message from unit i to unit j
     delta: Tensor
 
 
@@ -139,13 +141,13 @@ def _pairwise(energy: PairwiseEnergy, n_steps: int, damping: float) -> _Pairwise
     field = energy.clamp_logits(energy.independent_field())
     if kernels.supports([field], couplings):
         return _PairwiseState(*kernels.pairwise(field, couplings, n_steps, damping))
-    told = field.new_zeros(*field.shape, energy.n_visible)
+    messages = field.new_zeros(*field.shape, energy.n_visible)
     total, delta = field, field.new_zeros(field.shape[:-1])
     for _ in range(n_steps):
-        said = couplings.message(total[..., None] - told.mT)
-        told = _damped(said, told, damping)
-        total, delta = _updated(field + told.sum(-2), total)
-    return _PairwiseState(total, told, delta)
+        new = couplings.message(total[..., None] - messages.mT)
+        messages = _damp(new, messages, damping)
+        total, delta = _with_change(field + messages.sum(-2), total)
+    return _PairwiseState(total, messages, delta)
 
 
 def _bipartite(energy: BipartiteEnergy, n_steps: int, damping: float) -> Marginals:
@@ -160,20 +162,21 @@ def _bipartite(energy: BipartiteEnergy, n_steps: int, damping: float) -> Margina
     to_visible = torch.zeros_like(to_hidden)
     total, delta = field, field.new_zeros(field.shape[:-1])
     for _ in range(n_steps):
-        said = couplings.message(total[..., None] - to_visible)
-        to_hidden = _damped(said, to_hidden, damping)
+        new = couplings.message(total[..., None] - to_visible)
+        to_hidden = _damp(new, to_hidden, damping)
         hidden_total = hidden_field + to_hidden.sum(-2)
-        said = couplings.message(hidden_total[..., None, :] - to_hidden)
-        to_visible = _damped(said, to_visible, damping)
-        total, delta = _updated(field + to_visible.sum(-1), total)
+        new = couplings.message(hidden_total[..., None, :] - to_hidden)
+        to_visible = _damp(new, to_visible, damping)
+        total, delta = _with_change(field + to_visible.sum(-1), total)
     return Marginals(total.sigmoid(), delta)
 
 
-def _damped(new: Tensor, old: Tensor, damping: float) -> Tensor:
+def _damp(new: Tensor, old: Tensor, damping: float) -> Tensor:
     return torch.lerp(new, old, damping) if damping else new
 
 
-def _updated(total: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+def _with_change(total: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+    """The log-odds, and the largest change of a marginal of each case."""
     change = (total.sigmoid() - before.sigmoid()).abs()
     return total, change.amax(-1)
 

@@ -45,7 +45,7 @@ def mean_field(energy: Energy, *, n_steps: int = 10) -> Found:
     any field, so that it is deterministic.
     """
     checks.whole_number("n_steps", n_steps, at_least=1)
-    best = lowest(visited(energy, energy.start(), n_steps, means.step))
+    best = lowest(chain_states(energy, energy.start(), n_steps, means.step))
     return Found(best.v, best.free_energy)
 
 
@@ -61,10 +61,10 @@ def walk(
     def step(energy: Energy, v: Tensor, cache: Tensor | None) -> Tensor:
         return gibbs_chain.step(energy, v, source, cache).v
 
-    return visited(energy, v, n_steps, step)
+    return chain_states(energy, v, n_steps, step)
 
 
-def visited(
+def chain_states(
     energy: Energy,
     v: Float[Tensor, "*batch visible"],
     n_steps: int,

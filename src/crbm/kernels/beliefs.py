@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm.kernels.dispatch import MIN_SIZE, available, compiled
+from crbm.kernels.dispatch import MIN_SIZE, available, compiled_kernels
 
 # Largest factor by which a coupling may multiply odds. The kernels cut odds off at
 # e^-80, so with this limit a message that should be 0 is at most e^-20.
@@ -50,7 +50,7 @@ def pairwise(
     n_cases, n_units = field.shape
     results = _empty((n_cases, n_units), (n_cases, n_units, n_units), (n_cases,))
     arrays = _arrays(field, *couplings)
-    compiled().pairwise(*arrays, n_steps, np.float32(damping), *results)
+    compiled_kernels().pairwise(*arrays, n_steps, np.float32(damping), *results)
     total, messages, delta = map(torch.from_numpy, results)
     return total, messages, delta
 
@@ -69,7 +69,7 @@ def bipartite(
     """
     results = _empty(field.shape, (len(field),))
     arrays = _arrays(field, hidden_field, *couplings)
-    compiled().bipartite(*arrays, n_steps, np.float32(damping), *results)
+    compiled_kernels().bipartite(*arrays, n_steps, np.float32(damping), *results)
     total, delta = map(torch.from_numpy, results)
     return total, delta
 

@@ -35,7 +35,7 @@ def disabled() -> Iterator[None]:
 
 def available() -> bool:
     """Whether compiled kernels are installed and enabled."""
-    return _ENABLED.get() and compiled() is not None
+    return _ENABLED.get() and compiled_kernels() is not None
 
 
 def supports(x: Tensor) -> bool:
@@ -55,7 +55,7 @@ def supports(x: Tensor) -> bool:
 
 
 @cache
-def compiled() -> Any:
+def compiled_kernels() -> Any:
     """The package of compiled kernels, or None if Numba is missing or unusable.
 
     Numba raises when it does not support the installed NumPy, and when it has no

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm.kernels.dispatch import compiled, supports
+from crbm.kernels.dispatch import compiled_kernels, supports
 
 # Up to this share of nonzero elements the compiled kernel is faster than torch on one
 # thread. With n threads torch is n times as fast, and the limit n times as low.
@@ -40,7 +40,9 @@ def affine(
         return torch.addmm(bias, x, weight)
     total = np.empty((x.shape[0], weight.shape[1]), dtype=np.float32)
     total[:] = bias.detach().numpy()
-    compiled().add_products(x.numpy(), weight.detach().numpy(), np.float32(1), total)
+    compiled_kernels().add_products(
+        x.numpy(), weight.detach().numpy(), np.float32(1), total
+    )
     return torch.from_numpy(total)
 
 
@@ -63,7 +65,7 @@ def add_product_(
     shapes_match = same_rows and total.shape == (x.shape[1], y.shape[1])
     if shapes_match and _mostly_zeros(x, y, total):
         arrays = x.numpy().T, y.numpy(), np.float32(scale), total.numpy()
-        compiled().add_products(*arrays)
+        compiled_kernels().add_products(*arrays)
     else:
         total.addmm_(x.T, y, alpha=scale)
 
@@ -78,7 +80,7 @@ def dots(
     """
     if x.shape == y.shape and x.ndim == 2 and supports(x) and supports(y):
         total = np.empty(x.shape[0], dtype=np.float32)
-        compiled().dots(x.numpy(), y.numpy(), total)
+        compiled_kernels().dots(x.numpy(), y.numpy(), total)
         return torch.from_numpy(total)
     return x @ y if y.ndim == 1 else (x * y).sum(-1)
 
@@ -93,5 +95,5 @@ def _mostly_zeros(x: Tensor, *others: Tensor) -> bool:
     ):
         return False
     sample = x[:: max(1, len(x) // N_ROWS_COUNTED)]
-    share = compiled().count_nonzero(sample.numpy()) / sample.numel()
+    share = compiled_kernels().count_nonzero(sample.numpy()) / sample.numel()
     return share * torch.get_num_threads() < MAX_NONZERO

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int, Int16, Int64, UInt64
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from crbm.kernels.dispatch import compiled, supports
+from crbm.kernels.dispatch import compiled_kernels, supports
 
 # Elements per block when torch computes log-odds of rows: on the CPU a megabyte, which
 # fits the cache; other devices need larger blocks to be busy.
@@ -56,12 +56,12 @@ class Lanes:
         self.state = tuple(np.empty((4, self.N_LANES), dtype=np.uint64))
         self.block = np.empty(self.N_LANES, dtype=np.uint64)
         self.bits = self.block.view(np.int16)
-        compiled().seed(seeds, *self.state, self.block)
+        compiled_kernels().seed(seeds, *self.state, self.block)
 
     def words(self, n_words: int) -> UInt64[np.ndarray, " words"]:
         """The next words, from lane 0 on. Only lanes that are used advance."""
         words = np.empty(n_words, dtype=np.uint64)
-        compiled().random_words(*self.state, words)
+        compiled_kernels().random_words(*self.state, words)
         return words
 
     def bernoulli_(
@@ -69,7 +69,7 @@ class Lanes:
     ) -> Float[Tensor, "*shape"]:
         """`bernoulli_` with the bits of the next words, generated block by block."""
         flat = x.numpy().reshape(-1)
-        compiled().bernoulli_from_lanes_(
+        compiled_kernels().bernoulli_from_lanes_(
             flat, logits, *self.state, self.block, self.bits
         )
         return x
@@ -90,7 +90,11 @@ def bernoulli_(
         16 random bits per sample. A sample is 1 where they, as a number in [0, 1), lie
         below the probability.
     """
-    kernel = compiled().bernoulli_from_logits_ if logits else compiled().bernoulli_
+    kernel = (
+        compiled_kernels().bernoulli_from_logits_
+        if logits
+        else compiled_kernels().bernoulli_
+    )
     kernel(x.numpy().reshape(-1), bits.numpy().reshape(-1))
     return x
 
@@ -110,7 +114,7 @@ def copy_rows_(
     [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
     """
     if old.ndim == 2 and supports(old) and supports(new):
-        compiled().copy_rows(old.numpy(), new.numpy(), rows.numpy())
+        compiled_kernels().copy_rows(old.numpy(), new.numpy(), rows.numpy())
     else:
         old[rows] = new[rows]
 
@@ -134,7 +138,7 @@ def softplus_and_means(
     shape = logits.shape
     total = np.empty(shape[:-1], dtype=np.float32)
     rows = logits.numpy().reshape(-1, shape[-1])
-    compiled().softplus_and_means(rows, total.reshape(-1))
+    compiled_kernels().softplus_and_means(rows, total.reshape(-1))
     return torch.from_numpy(total), logits
 
 
@@ -156,7 +160,7 @@ def softplus_of_rows(
         return torch.cat([softplus(x).sum(-1) for x, _ in row_blocks(logits, ids)])
     total = logits.by_row.new_empty(ids.shape)
     tensors = (*logits, ids, total)
-    compiled().softplus_of_rows(*(tensor.numpy() for tensor in tensors))
+    compiled_kernels().softplus_of_rows(*(tensor.numpy() for tensor in tensors))
     return total
 
 
@@ -180,7 +184,7 @@ def means_of_rows(
         return mean_sums(torch.sigmoid_, logits, ids, weight)
     by_row, by_case = (torch.zeros_like(part) for part in logits)
     tensors = (*logits, ids, weight, by_row, by_case)
-    compiled().means_of_rows(*(tensor.numpy() for tensor in tensors))
+    compiled_kernels().means_of_rows(*(tensor.numpy() for tensor in tensors))
     return by_row, by_case
 
 

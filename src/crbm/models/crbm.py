@@ -140,8 +140,8 @@ class CRBM(EnergyModel):
             raise ValueError("A CRBM needs inputs `u`; got None. Without them use RBM.")
         return BipartiteEnergy(
             Dense(self.weight_vh),
-            _shifted(self.bias_v, u, self.weight_uv),
-            _shifted(self.bias_h, u, self.weight_uh),
+            _conditioned_bias(self.bias_v, u, self.weight_uv),
+            _conditioned_bias(self.bias_h, u, self.weight_uh),
             self.visible,
             has_visible_input=self.weight_uv is not None,
         )
@@ -184,6 +184,6 @@ class CRBM(EnergyModel):
         return ", ".join(sizes)
 
 
-def _shifted(bias: Tensor, u: Tensor, weight: Tensor | None) -> Tensor:
+def _conditioned_bias(bias: Tensor, u: Tensor, weight: Tensor | None) -> Tensor:
     """The bias of each case: the same for all where the input is not connected."""
     return bias.expand(len(u), -1) if weight is None else affine(u, weight, bias)

@@ -51,7 +51,7 @@ def unpack(cls: Any, plain: Mapping[str, Any], tensors: Mapping[str, Tensor]) ->
             inner = below(f"{field.name}.", tensors)
             values[field.name] = unpack(kind, plain[field.name], inner)
         else:
-            values[field.name] = _checked(field.name, plain[field.name], kind)
+            values[field.name] = _check_type(field.name, plain[field.name], kind)
     return cls(**values)
 
 
@@ -64,7 +64,7 @@ def below(start: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def _checked(name: str, value: Any, kind: Any) -> Any:
+def _check_type(name: str, value: Any, kind: Any) -> Any:
     """A plain value of the type that was declared: str, bool or a list of str."""
     is_list = kind == list[str]
     items = value if is_list and isinstance(value, list) else [value]

@@ -154,7 +154,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             names = np.asarray(list(encoder.recognised_), dtype=object)
             encoder.feature_names_in_ = names
         encoder.encoders_ = [
-            _restored(described, below(f"{place}.", tensors))
+            _restore_column(described, below(f"{place}.", tensors))
             for place, described in enumerate(plain["encoders"])
         ]
         return encoder
@@ -251,7 +251,7 @@ def no_column(name: str, names: Sequence[str]) -> str:
     return f"There is no column `{name}`; the columns are {listed}{more}."
 
 
-def _restored(
+def _restore_column(
     described: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> ColumnEncoder:
     classes = {kind.__name__: kind for kind in (Numbers, Dates, Levels, Texts)}

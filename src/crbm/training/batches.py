@@ -67,7 +67,7 @@ class Streamed(NamedTuple):
         self, batch_size: int, generator: Generator | None, shard: Shard = WHOLE
     ) -> Iterator[Batch]:
         """The batches of one epoch, converted to the model's kind and checked."""
-        with seeded(generator):
+        with seeding(generator):
             if isinstance(self.source, IterableDataset):
                 loader = DataLoader(self.source, batch_size, collate_fn=stack)
                 batches = self._from_loader(loader, shard)
@@ -138,7 +138,7 @@ def source(model: EnergyModel, data: Data) -> InMemory | Streamed:
 
 
 @contextmanager
-def seeded(generator: Generator | None) -> Iterator[None]:
+def seeding(generator: Generator | None) -> Iterator[None]:
     """Seed torch's global generator from `generator` inside this context.
 
     Samplers and data sets draw from the global generator. Its state is restored

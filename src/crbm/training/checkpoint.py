@@ -19,7 +19,7 @@ from crbm import checks, paths, persistence
 from crbm.messages import one_line
 from crbm.training.hooks import Hook
 from crbm.training.interrupts import Interrupted, delayed_signals
-from crbm.training.locks import locked
+from crbm.training.locks import file_lock
 from crbm.training.run import Run
 from crbm.training.settings import as_plain, describe, differences
 from crbm.training.stored_state import check_state
@@ -83,7 +83,7 @@ class Checkpoint(Hook):
         path.parent.mkdir(parents=True, exist_ok=True)
         paths.check_writable(path, _n_bytes(run))
         lock = path.with_name(f"{path.name}.lock")
-        self._open.enter_context(locked(lock, f"The checkpoint `{path}`"))
+        self._open.enter_context(file_lock(lock, f"The checkpoint `{path}`"))
         for draft in paths.drafts(path):  # of a killed run
             draft.unlink(missing_ok=True)
         self._continue(run)
@@ -197,7 +197,7 @@ class Checkpoint(Hook):
         try:
             changed = differences(description["settings"], self._described)
         except WRONG as error:
-            raise _damaged(file, error) from error
+            raise _damage_error(file, error) from error
         if changed:
             raise ValueError(
                 f"`{file}` is a checkpoint of another run: {'; '.join(changed)}. Set "
@@ -207,11 +207,11 @@ class Checkpoint(Hook):
             state = nest({**description["plain"], **tensors})
             check_state(run, state)
         except (*WRONG, ValueError) as error:
-            raise _damaged(file, error) from error
+            raise _damage_error(file, error) from error
         return state
 
 
-def _damaged(file: Path, error: Exception) -> DamagedError:
+def _damage_error(file: Path, error: Exception) -> DamagedError:
     return DamagedError(f"`{file}` is not a whole checkpoint: {one_line(str(error))}.")
 
 

@@ -40,7 +40,7 @@ DIFFERENT = (
 class Ranks:
     """The processes that train one model together, seen from one of them.
 
-    A single process is a special case that costs nothing. Make it with `joined`.
+    A single process is a special case that costs nothing. Make it with `process_group`.
     """
 
     rank: int = 0
@@ -155,14 +155,14 @@ ALONE = Ranks()
 
 
 @contextmanager
-def joined() -> Iterator[Ranks]:
+def process_group() -> Iterator[Ranks]:
     """The ranks that torchrun started this script on; one process outside of it.
 
     Sums go over gloo on CPUs and over nccl on GPUs.
 
     Examples
     --------
-    >>> with joined() as ranks:
+    >>> with process_group() as ranks:
     ...     print(ranks)
     Ranks(rank=0, n_ranks=1)
     """

@@ -17,7 +17,7 @@ except ImportError:  # Windows: runs there are not kept apart
 
 
 @contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
+def file_lock(path: Path, what: str) -> Iterator[None]:
     """Hold the lock file `path` inside this context; refused while another run does.
 
     The system releases the lock of a process that dies, so that a file left behind by
@@ -27,7 +27,7 @@ def locked(path: Path, what: str) -> Iterator[None]:
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "run.lock")
-    >>> with locked(file, "the run"):
+    >>> with file_lock(file, "the run"):
     ...     file.read_text().split()[0] == str(os.getpid())
     True
     >>> file.exists()

@@ -108,9 +108,9 @@ def fit(
     progress
         Whether to show how far the run is; only on a terminal unless given.
     ranks
-        The processes that train this model together, from `distributed.joined()`: each
-        learns from its shard of every batch. The first one stores checkpoints, shows
-        progress and calls back.
+        The processes that train this model together, from
+        `distributed.process_group()`. Each uses its shard of every batch. The first
+        one stores checkpoints, shows progress and calls `callback`.
 
     Notes
     -----
@@ -160,7 +160,7 @@ def fit(
         },
     )
     step = ranks.make_step(run, augment)
-    with suited_threads(model, batch_size, n_threads), _hooked(run):
+    with suited_threads(model, batch_size, n_threads), _running_hooks(run):
         while not run.is_over:
             _run_epoch(run, step, batch_size)
     return run.history
@@ -186,7 +186,7 @@ def _run_epoch(run: Run, step: Step, batch_size: int) -> None:
 
 
 @contextmanager
-def _hooked(run: Run) -> Iterator[None]:
+def _running_hooks(run: Run) -> Iterator[None]:
     """Start the hooks, finish them after the run, and close them in any case."""
     try:
         for hook in reversed(run.hooks):

@@ -65,7 +65,7 @@ def token_check(token: str) -> Check:
         path = scope["path"]
         if path in OPEN_PATHS or path.startswith("/static/"):
             return None
-        return None if has_token(scope, token) else _unauthorised()
+        return None if has_token(scope, token) else _unauthorised_response()
 
     return check
 
@@ -91,7 +91,7 @@ def json_check(scope: Scope) -> JSONResponse | None:
     )
 
 
-def _unauthorised() -> JSONResponse:
+def _unauthorised_response() -> JSONResponse:
     return problem(
         401,
         "This server needs its token: send the header `Authorization: Bearer TOKEN`.",

@@ -62,7 +62,7 @@ def add_handlers(app: FastAPI) -> None:
     """Make the application answer every error in this form."""
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(InputError, _invalid_input)
-    app.add_exception_handler(OverloadedError, _overloaded)
+    app.add_exception_handler(OverloadedError, _overload_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _bug)
 
@@ -99,7 +99,7 @@ async def _invalid_input(request: Request, error: Exception) -> JSONResponse:
     return problem(422, str(error))
 
 
-async def _overloaded(request: Request, error: Exception) -> JSONResponse:
+async def _overload_error(request: Request, error: Exception) -> JSONResponse:
     return problem(503, str(error), {"Retry-After": "1"})
 
 

@@ -23,12 +23,12 @@ def finish(
     """
     columns = dict(zip(names, table.columns.values(), strict=False))
     if len(set(names)) < len(names):  # several without a name
-        columns = dict(zip(_numbered(names), table.columns.values(), strict=True))
+        columns = dict(zip(_fill_names(names), table.columns.values(), strict=True))
     table = replace(table, columns=columns, where=where, notes=notes)
     return _without_nameless(_without_empty_rows(table))
 
 
-def _numbered(names: list[str]) -> list[str]:
+def _fill_names(names: list[str]) -> list[str]:
     return [name or f"column {place}" for place, name in enumerate(names, start=1)]
 
 
