@@ -127,7 +127,21 @@ def test_a_connection_that_is_never_used_is_closed_without_a_word():
 def test_empty_lines_do_not_keep_a_connection_open():
     answer = answer_to(GET, b"\r\n", b"\r\n", pause=0.02)
     assert status(answer) == 200
-    assert answer.count(b"HTTP/1.1") <= 2
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_a_connection_answered_before_its_body_came_does_not_stay(monkeypatch):
+    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 0.2)
+    monkeypatch.setattr(protocol, "BODY_SECONDS", 60.0)
+
+    async def refuse(scope, receive, send):
+        headers = [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body"})
+
+    answer = answer_to(POST % 4, b"body", app=refuse, pause=0.05)
+    assert status(answer) == 401
+    assert answer.count(b"HTTP/1.1") == 1
 
 
 def test_a_slow_answer_is_waited_for():

@@ -35,7 +35,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._reading = Timer(self.loop, self._slow_sender)
         self._writing = Timer(self.loop, self._slow_reader)
         self._n_head = 0  # bytes that came and are not part of a body
-        self._is_used = False
+        self._in_request = False
 
     def connection_made(self, transport: Any) -> None:
         """Start to wait for the first headers."""
@@ -52,7 +52,6 @@ class LimitedProtocol(HttpToolsProtocol):
         """Parse what came, and refuse headers without end."""
         if not self._reading.is_running:
             self._reading.start(HEAD_SECONDS)
-        self._is_used = True
         self._n_head += len(data)
         super().data_received(data)
         if self._n_head > LARGEST_HEAD:
@@ -62,6 +61,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Wait for the headers."""
         super().on_message_begin()
+        self._in_request = True
         self._reading.start(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
@@ -79,7 +79,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Stop waiting for the client; the server has to answer."""
         super().on_message_complete()
-        self._n_head = 0
+        self._n_head, self._in_request = 0, False
         if self.cycle.response_complete:  # it was answered before all of it came
             self._reading.start(float(self.timeout_keep_alive))
         else:
@@ -103,8 +103,8 @@ class LimitedProtocol(HttpToolsProtocol):
     def _slow_sender(self) -> None:
         if self._is_answering() or self.flow.read_paused:
             self._reading.start(HEAD_SECONDS)
-        elif not self._is_used:
-            self.transport.close()  # opened in advance by a browser
+        elif not self._in_request:
+            self.transport.close()  # opened in advance, or not used any more
         else:
             self._refuse(408, "The request arrived too slowly.")
 
@@ -112,21 +112,18 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def _is_answering(self) -> bool:
-        """Whether a whole request waits for its answer."""
+        """Whether a whole request waits for its answer, or an answer has begun."""
         latest = self.cycle
         if latest is None or latest.response_complete:
             return False
-        return bool(self.pipeline) or not latest.more_body
+        return bool(self.pipeline) or not latest.more_body or latest.response_started
 
     def _refuse(self, status: int, detail: str) -> None:
         """Answer if no other answer is on its way, and close the connection."""
         if self.transport.is_closing():
             return
-        if self.cycle is None or self.cycle.response_complete:
+        if not self._is_answering():
             self.transport.write(_answer(status, detail))
-        elif not (self._is_answering() or self.cycle.response_started):
-            self.transport.write(_answer(status, detail))
-            self.cycle.disconnected = True  # the application may not answer as well
         self.transport.close()
 
 

@@ -16,6 +16,7 @@ from crbm.web.app import create_app
 from crbm.web.models import load_models
 from crbm.web.protocol import LimitedProtocol
 
+KEEP_ALIVE_SECONDS = 60
 # How long requests that are under way may take when the server is stopped.
 GRACE_SECONDS = 10
 
@@ -73,7 +74,7 @@ def configuration(app: ASGIApp) -> uvicorn.Config:
         ws="none",
         log_level="error",  # a warning per invalid request would fill the log
         server_header=False,
-        timeout_keep_alive=60,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
