@@ -138,7 +138,7 @@ def first_not_binary(
     >>> first_not_binary(torch.tensor([0, 1, torch.nan]), missing=True) is None
     True
     """
-    if isinstance(values, Tensor) and _is_binary(values):
+    if _is_binary(values):
         return None
     bad = (values != 0) & (values != 1)
     if missing:
@@ -148,8 +148,11 @@ def first_not_binary(
     return tuple(torch.as_tensor(bad).nonzero()[0].tolist())
 
 
-def _is_binary(x: Tensor) -> bool:
-    """Whether x holds floating-point numbers, all of them 0 or 1, in one pass."""
+def _is_binary(x: Tensor | np.ndarray) -> bool:
+    """Whether all values are 0 or 1, without a copy; False where that is not quick."""
+    if isinstance(x, np.ndarray):
+        whole = x.dtype.kind in "bui"
+        return whole and (not x.size or bool(x.min() >= 0 and x.max() <= 1))
     return x.is_floating_point() and all(
         _only_0_and_1(rows) for rows in x.split(ROWS_AT_ONCE)
     )

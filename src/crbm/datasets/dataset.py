@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
+from crbm import checks
 from crbm.preprocessing import Table
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -183,15 +184,10 @@ def _check_values(X: Matrix, Y: Matrix) -> None:
     if is_float and not np.isfinite(stored).all():
         raise ValueError("`X` holds NaN or infinity. Impute or drop those values.")
     outputs = Y.data if issparse(Y) else Y
-    if outputs.dtype.kind not in "buif" or not _is_binary(outputs):
+    is_number = outputs.dtype.kind in "buif"
+    if not is_number or checks.first_not_binary(outputs, missing=True) is not None:
         raise ValueError(
             f"Labels must be 0, 1 or NaN; `Y` ({outputs.dtype}) holds "
             f"{np.unique(outputs)[:5].tolist()}. Binarise it, e.g. with "
             "MultiLabelBinarizer."
         )
-
-
-def _is_binary(values: Array) -> bool:
-    if values.dtype.kind == "f":
-        return bool(((values == 0) | (values == 1) | np.isnan(values)).all())
-    return not values.size or bool(values.min() >= 0 and values.max() <= 1)

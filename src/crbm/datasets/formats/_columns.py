@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
+from crbm import checks
 from crbm.datasets.dataset import Array, Matrix
 from crbm.datasets.formats._common import file_error
 
@@ -100,11 +101,9 @@ def outputs(path: Path, values: Array, line: Callable[[int], int]) -> Array:
 
     Raises an error with the line number of the first value that is not 0 or 1.
     """
-    bad = (values != 0) & (values != 1)
-    if bad.any():
-        first = np.argwhere(bad)[0]
-        problem = not_binary(values[tuple(first)])
-        raise file_error(path, problem, line=line(int(first[0])))
+    first = checks.first_not_binary(values)
+    if first is not None:
+        raise file_error(path, not_binary(values[first]), line=line(first[0]))
     return np.asarray(values, dtype=np.uint8)
 
 
