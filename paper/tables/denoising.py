@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -37,8 +36,8 @@ OBJECTIVES: dict[str, Callable[[int], Objective]] = {
     "mean_field": lambda n_steps: MeanFieldLikelihood(n_steps // 2),
 }
 START_RATE = 2**-2  # from the paper's grid, chosen on occluded digits
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "sgd": torch.optim.SGD,
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer] | None] = {
+    "sgd": None,
     "momentum": lambda weights, lr: torch.optim.SGD(weights, lr=lr, momentum=0.9),
     "adam": torch.optim.Adam,
 }
@@ -160,11 +159,6 @@ def train(
         first = Config(n_hidden=config.n_hidden, batch_size=config.batch_size)
         n_first = config.start_epochs
         history = train(model, first, START_RATE, data, generator, n_first)
-    optimizer, callback = None, None
-    if config.optimizer != "sgd" or config.decay:
-        optimizer = OPTIMIZERS[config.optimizer](model.parameters(), lr=learning_rate)
-    if config.decay and optimizer is not None:
-        callback = _half_cosine(optimizer, learning_rate, n_epochs)
     part = training.fit(
         model,
         OBJECTIVES[config.objective](config.n_steps),
@@ -175,9 +169,9 @@ def train(
         generator=generator,
         validation=data.valid,
         augment=data.noise if config.fresh_noise else None,
-        optimizer=optimizer,
+        optimizer=OPTIMIZERS[config.optimizer],
         patience=config.patience,
-        callback=callback,
+        hooks=[training.CosineSchedule()] if config.decay else [],
     )
     return _concatenate(history, part)
 
@@ -188,19 +182,6 @@ def _concatenate(history: History, part: History) -> History:
     if best is not None:
         best += len(history.epochs)
     return History([*history.epochs, *part.epochs], best, part.stopped)
-
-
-def _half_cosine(
-    optimizer: torch.optim.Optimizer, learning_rate: float, n_epochs: int
-) -> Callable[[int, training.Epoch], None]:
-    """A callback that lowers the learning rate to zero along half a cosine."""
-
-    def lower(number: int, epoch: training.Epoch) -> None:
-        for group in optimizer.param_groups:
-            progress = (number + 1) / n_epochs
-            group["lr"] = learning_rate * (1 + math.cos(math.pi * progress)) / 2
-
-    return lower
 
 
 @torch.no_grad()
