@@ -83,6 +83,17 @@ def loader():
     return plain() | {"data": shuffling}
 
 
+def dropout():
+    """A network that draws from torch's global generator, as does the loader."""
+    network = torch.nn.Sequential(torch.nn.Dropout(0.3), torch.nn.Linear(4, 6 + 8))
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight, std=0.1, generator=seeded(3))
+    return loader() | {
+        "model": crbm.NetworkCRBM(network, 6, 8, seeded(1)),
+        "objective": objectives.ExactLikelihood(),
+    }
+
+
 RUNS = {
     "plain": plain,
     "adam": adam,
@@ -90,6 +101,7 @@ RUNS = {
     "persistent": persistent,
     "data set": data_set,
     "loader": loader,
+    "dropout": dropout,
 }
 
 

@@ -7,8 +7,10 @@ import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch.testing import assert_close
+from torch.utils.data import DataLoader, TensorDataset
 
 import crbm
+import long_runs
 from crbm import objectives, training
 from crbm.inference import exact
 from crbm.types import Batch
@@ -86,6 +88,41 @@ def test_the_same_seed_repeats_a_run_bit_for_bit(optimizer):
         assert torch.equal(weight, runs[1][0].state_dict()[name])
     assert runs[0][1].loss == runs[1][1].loss
     assert not torch.equal(other.weight_vh, runs[0][0].weight_vh)
+
+
+def test_dropout_follows_the_generator_and_not_the_global_one():
+    def run(seed):
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            found = long_runs.run("dropout", data=copied_patterns(64))
+            return long_runs.outcome(*found)
+
+    long_runs.assert_same(run(1), run(2))
+
+
+class Recorder(torch.nn.Module):
+    """Keeps its inputs and what dropout would keep of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.inputs, self.masks = [], []
+
+    def forward(self, u):
+        self.inputs.append(u)
+        self.masks.append(torch.nn.functional.dropout(torch.ones_like(u)))
+        return u
+
+
+def test_each_update_and_each_epoch_has_its_own_dropout_and_order():
+    cases, recorder = copied_patterns(8), Recorder()
+    network = torch.nn.Sequential(recorder, torch.nn.Linear(4, 6))
+    model = crbm.NetworkCRBM(network, 6, 0, seeded(1))
+    data = DataLoader(TensorDataset(torch.randn(8, 4), cases.v), 4, shuffle=True)
+    before = torch.get_rng_state()
+    trained(objectives.ExactLikelihood(), model, data, n_epochs=2)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert len({str(mask) for mask in recorder.masks}) == 4
+    assert len({str(u) for u in recorder.inputs}) == 4
 
 
 def test_the_global_generator_is_left_alone():

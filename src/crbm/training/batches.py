@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -11,7 +10,7 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from crbm.models import EnergyModel
-from crbm.training.randomness import derived_seed
+from crbm.training.randomness import seeding
 from crbm.types import Batch, Candidates, Cases
 
 Data: TypeAlias = Cases | Dataset[Any] | DataLoader[Any]
@@ -66,15 +65,21 @@ class Streamed(NamedTuple):
     def batches(
         self, batch_size: int, generator: Generator | None, shard: Shard = WHOLE
     ) -> Iterator[Batch]:
-        """The batches of one epoch, converted to the model's kind and checked."""
+        """The batches of one epoch, converted to the model's kind and checked.
+
+        Samplers and data sets draw from the global generator. In random order a data
+        set gives the same run as its cases in memory.
+        """
+        source = self.source
+        if isinstance(source, IterableDataset):
+            source = DataLoader(source, batch_size, collate_fn=stack)
+        if isinstance(source, DataLoader):
+            # The objective may draw nothing, and each epoch needs an order of its own.
+            torch.rand((), generator=generator)
+            batches = self._from_loader(source, shard)
+        else:
+            batches = self._in_random_order(batch_size, generator, shard)
         with seeding(generator):
-            if isinstance(self.source, IterableDataset):
-                loader = DataLoader(self.source, batch_size, collate_fn=stack)
-                batches = self._from_loader(loader, shard)
-            elif isinstance(self.source, DataLoader):
-                batches = self._from_loader(self.source, shard)
-            else:
-                batches = self._in_random_order(batch_size, generator, shard)
             yield from batches
 
     def _from_loader(self, loader: DataLoader[Any], shard: Shard) -> Iterator[Batch]:
@@ -135,22 +140,6 @@ def source(model: EnergyModel, data: Data) -> InMemory | Streamed:
             f"got {type(data).__name__}."
         )
     return Streamed(data, model)
-
-
-@contextmanager
-def seeding(generator: Generator | None) -> Iterator[None]:
-    """Seed torch's global generator from `generator` inside this context.
-
-    Samplers and data sets draw from the global generator. Its state is restored
-    afterwards and `generator` itself draws nothing, so that a data set gives the same
-    run as its cases in memory.
-    """
-    if generator is None:
-        yield
-        return
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(generator))
-        yield
 
 
 def stack(items: Sequence[Any]) -> Batch:

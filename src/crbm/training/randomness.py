@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -58,4 +60,43 @@ GLOBAL = Randomness(None, None)  # torch's own generators
 def derived_seed(generator: Generator, stream: int = 0) -> int:
     """A seed that follows from the generator's state, without drawing from it."""
     twin = generator.clone_state()
-    return int(torch.randint(2**62, (stream + 1,), generator=twin)[stream])
+    words = torch.randint(2**62, (stream + 1,), generator=twin, device=generator.device)
+    return int(words[stream])
+
+
+@contextmanager
+def seeding(
+    generator: Generator | None, stream: int = 0, offset: int = 0
+) -> Iterator[None]:
+    """Seed torch's global generators from `generator` inside this context.
+
+    Samplers, data sets and dropout draw from the global generators, those of the CPU
+    and of the device of `generator`. Their states are restored afterwards. Without a
+    generator nothing is seeded.
+
+    Parameters
+    ----------
+    generator
+        Its state decides the seed; it draws nothing.
+    stream, offset
+        Different numbers give different seeds for the same state.
+    """
+    if generator is None:
+        yield
+        return
+    seed = derived_seed(generator, stream) + offset
+    states = [(each, each.get_state()) for each in _global_generators(generator.device)]
+    try:
+        for each, _ in states:
+            each.manual_seed(seed)
+        yield
+    finally:
+        for each, state in states:
+            each.set_state(state)
+
+
+def _global_generators(device: torch.device) -> list[Generator]:
+    if device.type != "cuda":
+        return [torch.default_generator]
+    place = torch.cuda.current_device() if device.index is None else device.index
+    return [torch.default_generator, torch.cuda.default_generators[place]]

@@ -13,7 +13,7 @@ from crbm.energies import Energy
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
 from crbm.training.batches import WHOLE, Shard
-from crbm.training.randomness import Randomness
+from crbm.training.randomness import Randomness, seeding
 from crbm.training.update import Update
 from crbm.types import Batch, Contrast
 
@@ -64,7 +64,7 @@ class Step:
         if self.augment is not None:
             batch = self.augment(batch, noise)
         batch = batch._replace(v=self.model.flatten_outputs(batch.v))
-        energy, without_graph = self.condition(batch)
+        energy, without_graph = self.condition(batch, noise, n_updates)
         contrast = self.objective(without_graph, batch, noise)
         if batch.weight is not None:
             contrast = contrast.weighted(batch.weight)
@@ -72,12 +72,18 @@ class Step:
         self.update(batch.u, contrast, 1 / tally.weight, energy)
         return tally
 
-    def condition(self, batch: Batch) -> tuple[Energy, Energy]:
-        """The energy of the batch with the graph its gradient needs, and without."""
+    def condition(
+        self, batch: Batch, noise: Generator | None, n_updates: int
+    ) -> tuple[Energy, Energy]:
+        """The energy of the batch with the graph its gradient needs, and without.
+
+        Dropout in a network draws from torch's global generator, whose seed follows
+        from `noise` here, so that the run repeats and can be resumed.
+        """
         if self.model.closed_form:
             energy = self.model.condition_unchecked(batch.u)
             return energy, energy
-        with torch.enable_grad():
+        with torch.enable_grad(), seeding(noise, stream=2, offset=n_updates):
             energy = self.model.condition_unchecked(batch.u)
         return energy, energy.detach()
 
