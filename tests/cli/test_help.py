@@ -41,8 +41,9 @@ def test_the_help_lists_all_kinds_of_preprocessing():
 
 
 def test_the_reading_options_are_the_fields_of_a_reading():
-    assert tuple(options.READING_OPTIONS) == Reading._fields
-    defaults = {name: default for name, (_, default) in options.READING_OPTIONS.items()}
+    reading, columns = options.READING_OPTIONS, options.COLUMN_OPTIONS
+    assert (*reading, *columns) == Reading._fields
+    defaults = {name: default for name, (_, default) in reading.items()}
     assert Reading(**defaults) == Reading()
 
 

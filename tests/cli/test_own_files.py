@@ -105,7 +105,10 @@ def test_an_error_about_a_file_is_one_line(trained, folder, tmp_path):
     for arguments, message in [
         (("train", nowhere / "a.csv", "--out", out), "no data file"),
         (("train", "yeats", "--out", out), "no data set `yeats`"),
-        (("train", source, "--out", out), "pass `labels`"),
+        (
+            ("train", source, "--out", out),
+            "name the columns of the labels with --labels",
+        ),
         (("train", source, "--labels", "horse", "--out", out), "label `horse`"),
         (("train", tmp_path / "bad.csv", "--labels", "dog", "--out", out), "line 2"),
         (("train", source, "--out", nowhere / "m.safetensors"), "does not exist"),

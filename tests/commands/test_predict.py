@@ -73,8 +73,7 @@ def test_predictions_use_known_labels(trained, folder, pets, tmp_path):
     [
         ("horse\n1\n", "no column that is a label of the model, such as `dog`"),
         ("cat\n1\n", "must have 120 rows"),
-        ("cat\nyes\n", "label `cat` must be 0, 1 or empty"),
-        ("cat\n" + "2\n" * 120, "Labels must be binary"),
+        ("cat\n1\nso\n", "line 3, column `cat`: 'so' is not 0 or 1, yes or no"),
     ],
 )
 def test_wrong_known_labels_are_refused(trained, folder, tmp_path, text, message):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crbm.commands.reading import Reading, parse_labels
+from crbm.commands.reading import Reading, parse_labels, parse_names
 
 Data = Annotated[
     str,
@@ -31,11 +31,20 @@ Labels = Annotated[
         "`none`."
     ),
 ]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option(
+        "--label-separator",
+        metavar="TEXT",
+        help="What separates the labels of a row, if one column has all of them, as in "
+        "`a;b`.",
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(
-        help="File format: arff, csv, parquet, libsvm, npz or idx. Default: from the "
-        "file name."
+        help="File format: csv (any separator), parquet, arrow, excel, json, arff, "
+        "libsvm, npz or idx. Default: from the file name."
     ),
 ]
 NLabels = Annotated[
@@ -57,7 +66,20 @@ Part = Annotated[
         "ones if the data set has any, else an 80/10/10 split."
     ),
 ]
-# The fields of `Reading`, in their order: the type of the option and its default.
+Drop = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Columns of a table to leave out.")
+]
+Categorical = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B", help="Columns of a table that hold categories, e.g. codes."
+    ),
+]
+Text = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Columns of a table that hold texts."),
+]
+# The fields of `Reading`: the type of the option and its default.
 READING_OPTIONS = {
     "labels": (Labels, None),
     "format": (Format, None),
@@ -65,28 +87,48 @@ READING_OPTIONS = {
     "n_features": (NFeatures, None),
     "zero_based": (ZeroBased, False),
     "part": (Part, None),
+    "label_separator": (LabelSeparator, None),
+}
+
+COLUMN_OPTIONS = {
+    "drop": (Drop, None),
+    "categorical": (Categorical, None),
+    "text": (Text, None),
 }
 
 
 def with_reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Replace the parameter `reading` of a command by one option per field of it."""
+    return _with_options(command, READING_OPTIONS)
+
+
+def with_training_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with the options that decide how columns are learned from."""
+    return _with_options(command, READING_OPTIONS | COLUMN_OPTIONS)
+
+
+def _with_options(
+    command: Callable[..., Any], chosen: dict[str, Any]
+) -> Callable[..., Any]:
     parameters: list[Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         is_reading = parameter.name == "reading"
-        parameters += _reading_parameters() if is_reading else [parameter]
+        parameters += _reading_parameters(chosen) if is_reading else [parameter]
 
     @wraps(command)
     def run(*args: Any, **values: Any) -> Any:
         fields = {name: values.pop(name) for name in READING_OPTIONS if name in values}
         labels = parse_labels(fields.pop("labels", None))
+        for name in COLUMN_OPTIONS:
+            fields[name] = parse_names(values.pop(name, None))
         return command(*args, **values, reading=Reading(labels, **fields))
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 
 
-def _reading_parameters() -> list[Parameter]:
+def _reading_parameters(chosen: dict[str, Any]) -> list[Parameter]:
     return [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=option)
-        for name, (option, default) in READING_OPTIONS.items()
+        for name, (option, default) in chosen.items()
     ]

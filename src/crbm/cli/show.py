@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from crbm.commands.predict import Predictions
 
 
+# Parts of `crbm inspect` that are not one line each.
+LISTED = {"label_names", "feature_names", "columns", "training", "attract", "exclude"}
+MOST_COLUMNS = 40  # of a table that are listed
+
+
 def as_text(report: Any) -> str:
     """Plain data as JSON, with null for NaN and infinity."""
     return json.dumps(_finite(report), indent=1)
@@ -66,11 +71,16 @@ def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         typer.echo(as_text(report))
         return
-    listed = ("label_names", "feature_names", "training", "attract", "exclude")
-    _print_facts({name: value for name, value in report.items() if name not in listed})
+    facts = {name: value for name, value in report.items() if name not in LISTED}
+    _print_facts(facts)
     names = report["label_names"]
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     typer.echo(f"labels: {', '.join(names[:20])}{more}")
+    if "columns" in report:
+        _print_rows(report["columns"][:MOST_COLUMNS])
+        n_more = len(report["columns"]) - MOST_COLUMNS
+        if n_more > 0:
+            typer.echo(f"and {n_more} more columns; --json has all")
     _print_rows(report["training"])
     for kind in ("attract", "exclude"):
         if report.get(kind):

@@ -31,7 +31,7 @@ def _check_model(context: Any, name: str) -> str:
 
 
 @plain_errors
-@options.with_reading_options
+@options.with_training_options
 def train(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="Model file to write (.safetensors).")],
@@ -89,6 +89,14 @@ def train(
             "them is kept."
         ),
     ] = None,
+    examples: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Number of rows of the data to keep in the model file, which the page "
+            "of `crbm serve` offers as examples.",
+        ),
+    ] = 8,
     checkpoint_dir: Annotated[
         Path | None,
         typer.Option(help="Folder for checkpoints, used by this run alone."),
@@ -131,6 +139,7 @@ def train(
         preprocessing=preprocessing,
         validation=validation,
         reading=reading,
+        n_examples=examples,
         force=force,
     )
     show.training(report, as_json=as_json)

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from crbm import checks, datasets
+from crbm.commands import tables
 from crbm.commands.reading import Reading
 from crbm.datasets import Dataset
-from crbm.datasets.files import format_of
+from crbm.datasets.files import TABLES, format_of
 from crbm.estimators import LabelSetClassifier
+from crbm.estimators.inputs import column_names
+from crbm.preprocessing import Table
 
-NAMED_COLUMNS = ("arff", "csv", "parquet")
 PARTS = ("train", "valid", "test")
 
 
@@ -28,6 +31,10 @@ def load(source: str, reading: Reading) -> Dataset:
         raise FileNotFoundError(
             f"There is no data file `{source}`. `crbm data list` lists known names."
         )
+    kind = reading.format or format_of(path)
+    if kind in TABLES:
+        return tables.read_for_training(path, kind, reading)
+    _refuse_column_options(path, reading)
     options = _libsvm_options(path, reading)
     return datasets.read(path, reading.labels, reading.format, **options)
 
@@ -65,9 +72,12 @@ def for_model(
     the numbers of features and labels must equal those of the model.
     """
     path = Path(source)
-    if reading.labels is None and path.is_file():
-        kind = reading.format or format_of(path)
-        reading = reading._replace(labels=() if kind in NAMED_COLUMNS else None)
+    kind = (reading.format or format_of(path)) if path.is_file() else None
+    if kind in TABLES:
+        data = tables.read_for_model(path, kind, classifier, reading)
+        return select_part(data, reading.part, default_part)
+    if reading.labels is None and kind == "arff":
+        reading = reading._replace(labels=())
     reading = reading._replace(
         n_features=reading.n_features or classifier.n_features_in_,
         n_labels=reading.n_labels or classifier.n_labels_,
@@ -83,9 +93,12 @@ def for_model(
     )
 
 
-def in_single_precision(X: Any) -> Any:
-    """The inputs as float32, in which models train twice as fast."""
-    return X.astype(np.float32)
+def _refuse_column_options(path: Path, reading: Reading) -> None:
+    if reading.drop or reading.categorical or reading.text or reading.label_separator:
+        raise ValueError(
+            f"`{path}` is not a table: --drop, --categorical, --text and "
+            "--label-separator are for CSV, Parquet, Arrow, Excel and JSON."
+        )
 
 
 def _libsvm_options(path: Path, reading: Reading) -> dict[str, Any]:
@@ -101,10 +114,12 @@ def _select_rows(data: Dataset, rows: np.ndarray) -> Dataset:
 
 
 def _features(data: Dataset, classifier: LabelSetClassifier) -> Any:
-    known = getattr(classifier, "trained_on_", {}).get("feature_names", ())
+    known = column_names(classifier) or []
     missing = [name for name in known if name not in data.feature_names]
     if known and not missing:
-        return _columns(data, known)
+        X = _columns(data, known)
+        is_encoded = hasattr(classifier, "encoder_")
+        return Table.from_array(_dense(X), known) if is_encoded else X
     if data.X.shape[1] == classifier.n_features_in_:
         return data.X
     lacking = f"; `{missing[0]}` is missing" if missing else ""
@@ -112,6 +127,10 @@ def _features(data: Dataset, classifier: LabelSetClassifier) -> Any:
         f"The model needs {classifier.n_features_in_} features; `{data.name}` has "
         f"{data.X.shape[1]}{lacking}. Give it the columns the model was trained on."
     )
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if issparse(X) else np.asarray(X)
 
 
 def _columns(data: Dataset, names: Sequence[str]) -> Any:
@@ -131,7 +150,7 @@ def _labels(data: Dataset, names: Sequence[str]) -> Any:
 
 
 def _binary(values: Any, names: Sequence[str], source: str) -> np.ndarray:
-    values = values.toarray() if hasattr(values, "toarray") else values
+    values = _dense(values)
     place = checks.first_not_binary(values)
     if place is not None:
         row, column = place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ from scipy.sparse import issparse
 from sklearn.metrics import precision_recall_fscore_support
 
 from crbm import metrics, plotting
-from crbm.commands.data import for_model, in_single_precision
+from crbm.commands.data import for_model
 from crbm.commands.output import check_output_path
 from crbm.commands.reading import Reading
+from crbm.commands.tables import to_inputs
 from crbm.estimators import (
     LabelSetClassifier,
     load,
 )
+from crbm.preprocessing import TableWarning
 
 
 def run(
@@ -55,7 +58,7 @@ def run(
             f"`{source}` does not have all labels of the model: "
             f"{', '.join(classifier.label_names_[:10])}. Name them with --labels."
         )
-    X, Y = in_single_precision(data.X), to_dense(data.Y)
+    X, Y = _with_all_labels(to_inputs(data.X, classifier), to_dense(data.Y))
     predicted, p = classifier.predict(X), classifier.predict_proba(X)
     measures = overall_measures(X, Y, predicted, p)
     if joint or classifier.has_cheap_joint:
@@ -124,8 +127,20 @@ def to_dense(Y: Any) -> np.ndarray:
     return Y.toarray() if issparse(Y) else np.asarray(Y)
 
 
+def _with_all_labels(X: Any, Y: np.ndarray) -> tuple[Any, np.ndarray]:
+    """The cases of which all labels are known."""
+    complete = ~np.isnan(Y).any(axis=1)
+    if complete.all():
+        return X, Y
+    if not complete.any():
+        raise ValueError("Every row misses a label, so that nothing can be measured.")
+    note = f"{int((~complete).sum())} rows with missing labels are left out."
+    warnings.warn(note, TableWarning, stacklevel=3)
+    return X[complete], Y[complete]
+
+
 def _is_denoising(X: Any, Y: np.ndarray) -> bool:
     """Whether the inputs are noisy versions of the outputs."""
-    if issparse(X) or X.shape != Y.shape:
+    if not isinstance(X, np.ndarray) or X.shape != Y.shape:
         return False
     return bool(np.isin(X, (0, 1)).all())

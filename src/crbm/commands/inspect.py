@@ -20,6 +20,7 @@ from crbm.estimators import (
     load,
 )
 from crbm.inference import couplings
+from crbm.preprocessing.description import describe as describe_columns
 from crbm.training import History
 
 # Couplings are averaged over up to N_STATES label sets, and left out for models with
@@ -77,6 +78,8 @@ def describe(classifier: LabelSetClassifier) -> dict[str, Any]:
         "trained_on": data or None,
         "settings": files.plain_parameters(classifier),
     }
+    if hasattr(classifier, "encoder_"):
+        report["columns"] = describe_columns(classifier.encoder_)
     if hasattr(classifier, "candidate_recall_"):
         report["candidate_recall"] = classifier.candidate_recall_
         report["n_label_sets"] = len(classifier.label_sets_)
@@ -102,8 +105,9 @@ def is_coupled(classifier: LabelSetClassifier) -> bool:
     """Whether the labels depend on each other and are few enough for all pairs."""
     if not isinstance(classifier, StructuredClassifier):
         return False
-    example = np.zeros((1, classifier.n_features_in_), dtype=np.float32)
-    energy = classifier.condition(example)[0]
+    model: Any = classifier.models_[0]
+    example = next(model.parameters()).new_zeros(1, model.n_inputs)
+    energy = model.condition(example)
     return not energy.is_independent and 1 < classifier.n_labels_ <= MOST_LABELS
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from crbm.datasets.files import format_of
-from crbm.datasets.formats._common import require
+from crbm.datasets.files import TABLES, format_of
 from crbm.datasets.formats.npz import read_arrays
+from crbm.datasets.formats.table import read_table
+from crbm.preprocessing.conversion import to_labels
 
 
 def read_known(path: Path, names: Sequence[str], n_cases: int) -> np.ndarray:
     """Read a matrix that holds 0 or 1 for known labels and NaN for unknown ones.
 
-    A CSV or Parquet file has one column per label, with empty cells for unknown values;
-    columns may be missing. An NPZ file holds the matrix under the name `known`.
+    A table has one column per label, with empty cells for unknown values; columns may
+    be missing. An NPZ file holds the matrix under the name `known`.
     """
     if not path.is_file():
         raise FileNotFoundError(f"There is no file `{path}` for --known.")
@@ -40,39 +40,18 @@ def _read_array(path: Path) -> np.ndarray:
 
 
 def _read_columns(path: Path, names: Sequence[str]) -> np.ndarray:
-    table = _read_table(path)
-    present = [name for name in names if name in table.column_names]
+    kind = format_of(path)
+    if kind not in TABLES:
+        raise ValueError(f"Known labels are read from a table or NPZ file; got {kind}.")
+    table = read_table(path, kind)
+    present = [name for name in names if name in table.columns]
     if not present:
         raise ValueError(
             f"`{path}` has no column that is a label of the model, such as "
-            f"`{names[0]}`; its columns are {table.column_names[:5]}."
+            f"`{names[0]}`; its columns are {table.names[:5]}."
         )
-    known = np.full((table.num_rows, len(names)), np.nan)
+    known = np.full((len(table), len(names)), np.nan)
     for place, name in enumerate(names):
         if name in present:
-            known[:, place] = _to_numbers(path, name, table[name])
+            known[:, place] = to_labels(table, name)
     return known
-
-
-def _read_table(path: Path) -> Any:
-    pa = require("pyarrow", "pyarrow", "Reading tables")
-    kind = format_of(path)
-    if kind not in ("csv", "parquet"):
-        raise ValueError(f"Known labels are read from CSV, Parquet or NPZ; got {kind}.")
-    try:
-        if kind == "csv":
-            return require("pyarrow.csv", "pyarrow", "Reading CSV").read_csv(path)
-        return require("pyarrow.parquet", "pyarrow", "Reading").read_table(path)
-    except pa.ArrowException as error:
-        raise ValueError(f"`{path}` is damaged: {error}") from error
-
-
-def _to_numbers(path: Path, name: str, column: Any) -> np.ndarray:
-    pa = require("pyarrow", "pyarrow", "Reading tables")
-    try:
-        values = column.cast(pa.float64()).to_numpy()
-    except pa.ArrowException as error:
-        raise ValueError(
-            f"`{path}`: label `{name}` must be 0, 1 or empty; got {column.type}."
-        ) from error
-    return np.asarray(values, dtype=np.float64)

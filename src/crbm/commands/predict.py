@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crbm.commands.data import for_model, in_single_precision
+from crbm.commands.data import for_model
 from crbm.commands.known import read_known
 from crbm.commands.output import TABLE_ENDINGS, Column, check_output_path, write_table
 from crbm.commands.reading import Reading
+from crbm.commands.tables import to_inputs
 from crbm.datasets import Dataset
 from crbm.estimators import LabelSetClassifier, load
 
@@ -75,7 +76,7 @@ def make_predictions(
 ) -> Predictions:
     """Predict label sets, probabilities or labels."""
     names = classifier.label_names_
-    X = in_single_precision(data.X)
+    X = to_inputs(data.X, classifier)
     labels = None if known is None else read_known(known, names, len(data))
     if top_k is not None:
         return _label_sets(*classifier.predict_top_k(X, k=top_k, known=labels), names)

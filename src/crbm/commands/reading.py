@@ -10,9 +10,10 @@ from typing import NamedTuple
 class Reading(NamedTuple):
     """What a data file does not say about itself.
 
-    `labels` and `format` are those of `crbm.datasets.read`; `n_labels`, `n_features`
-    and `zero_based` are for libsvm files; `part` selects rows: `train`, `valid`, `test`
-    or `all`.
+    `labels`, `label_separator` and `format` are those of `crbm.datasets.read`;
+    `n_labels`, `n_features` and `zero_based` are for libsvm files; `part` selects rows:
+    `train`, `valid`, `test` or `all`; `drop`, `categorical` and `text` are columns of a
+    table to leave out, and those whose encoding is not to be guessed.
     """
 
     labels: Sequence[str] | Path | int | None = None
@@ -21,6 +22,10 @@ class Reading(NamedTuple):
     n_features: int | None = None
     zero_based: bool = False
     part: str | None = None
+    label_separator: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
 
 def parse_labels(text: str | None) -> Sequence[str] | Path | int | None:
@@ -39,4 +44,16 @@ def parse_labels(text: str | None) -> Sequence[str] | Path | int | None:
         return ()
     if Path(text).is_file():
         return Path(text)
-    return tuple(name.strip() for name in text.split(","))
+    return parse_names(text)
+
+
+def parse_names(text: str | None) -> tuple[str, ...]:
+    """Parse names with commas between them.
+
+    Examples
+    --------
+    >>> parse_names("id, date"), parse_names(None)
+    (('id', 'date'), ())
+    """
+    names = (name.strip() for name in (text or "").split(","))
+    return tuple(name for name in names if name)

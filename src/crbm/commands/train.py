@@ -13,16 +13,20 @@ import torch
 from scipy.sparse import issparse
 
 from crbm import paths
-from crbm.commands.data import in_single_precision, load, select_part
+from crbm.commands.data import load, select_part
 from crbm.commands.output import (
     check_checkpoint_dir,
     check_output_path,
     save_or_keep,
 )
 from crbm.commands.reading import Reading
+from crbm.commands.tables import to_inputs
 from crbm.datasets import Dataset
 from crbm.estimators import LabelSetClassifier, StructuredClassifier
+from crbm.preprocessing import Table
 
+N_EXAMPLES = 8
+MOST_EXAMPLE_INPUTS = 5000  # rows of more are not kept
 MODELS: dict[str, type[LabelSetClassifier]] = {
     kind.short_name: kind
     for kind in LabelSetClassifier.registry.values()
@@ -41,6 +45,7 @@ def run(
     validation: float | None = None,
     preprocessing: str | None = None,
     reading: Reading = Reading(),  # noqa: B008 - a constant
+    n_examples: int = N_EXAMPLES,
     force: bool = False,
 ) -> dict[str, Any]:
     """Train a classifier, save it to `out` and return a summary as plain data.
@@ -57,8 +62,10 @@ def run(
         Fraction of the rows to hold out for early stopping. By default the official
         validation rows, if the data set has any.
     preprocessing
-        Preprocessing of the inputs. By default `none` if all inputs are 0 or 1, else
-        `standardise`.
+        Preprocessing of the inputs. By default `none` if all inputs are 0 or 1 or are
+        encoded as columns of a table, else `standardise`.
+    n_examples
+        How many rows of the data the model file keeps, to try the model on.
     """
     check_output_path(out, force=force, endings=(".safetensors",))
     check_checkpoint_dir((parameters or {}).get("checkpoint_dir"))
@@ -68,7 +75,7 @@ def run(
         raise ValueError(f"`{source}` has no labels. Name them with --labels.")
     classifier = make_classifier(model, {})
     if isinstance(classifier, StructuredClassifier):
-        kind = preprocessing or default_preprocessing(data.X)
+        kind = preprocessing or default_preprocessing(to_inputs(data.X))
         classifier.set_params(preprocessing=kind)
     elif preprocessing is not None or validation is not None:
         raise ValueError(
@@ -88,7 +95,7 @@ def run(
     n_bytes = least_bytes(classifier, data)
     if n_bytes < LARGEST_MODEL:
         paths.check_space(out.parent, n_bytes)
-    fit(classifier, data, held_out)
+    fit(classifier, data, held_out, n_examples=n_examples)
     save_or_keep(classifier, out)
     return {"out": str(out), **summary(classifier)}
 
@@ -110,25 +117,40 @@ def make_classifier(model: str, parameters: Mapping[str, Any]) -> LabelSetClassi
 
 
 def default_preprocessing(X: Any) -> str:
-    """`none` if all inputs are 0 or 1, else `standardise`."""
+    """`none` if all inputs are 0 or 1 or encoded as a table, else `standardise`."""
+    if isinstance(X, Table):
+        return "none"
     values = X.data if issparse(X) else X
     return "none" if np.isin(values, (0, 1)).all() else "standardise"
 
 
 def fit(
-    classifier: LabelSetClassifier, data: Dataset, held_out: Dataset | None = None
+    classifier: LabelSetClassifier,
+    data: Dataset,
+    held_out: Dataset | None = None,
+    *,
+    n_examples: int = N_EXAMPLES,
 ) -> None:
     """Fit to a data set and store its column names, to match files by name later."""
-    X, validation = in_single_precision(data.X), None
+    X, validation = to_inputs(data.X), None
     if held_out is not None:
-        validation = (in_single_precision(held_out.X), held_out.Y)
+        validation = (to_inputs(held_out.X), held_out.Y)
     options = {} if validation is None else {"validation": validation}
     classifier.fit(X, data.Y, **options)
     classifier.describe(
         label_names=data.label_names,
         trained_on=data.summary(),
+        examples=example_rows(X, n_examples),
         output_shape=data.output_shape,
     )
+
+
+def example_rows(X: Any, count: int) -> Any:
+    """Rows from all over the data, or nothing if there are none to keep."""
+    if not count or X.shape[1] > MOST_EXAMPLE_INPUTS:
+        return None
+    rows = np.unique(np.linspace(0, X.shape[0] - 1, count).astype(int))
+    return X[rows].toarray() if issparse(X) else X[rows]
 
 
 def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:

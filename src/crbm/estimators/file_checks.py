@@ -74,7 +74,7 @@ def check_classifier(classifier: LabelSetClassifier) -> None:
     _check_shape("label_sets_", sets, (len(sets), n_labels))
     if not len(sets) or checks.first_not_binary(sets) is not None:
         raise ValueError("`label_sets_` are not sets of 0 and 1")
-    if hasattr(classifier, "examples_"):
+    if isinstance(getattr(classifier, "examples_", None), np.ndarray):
         examples, n_inputs = classifier.examples_, classifier.n_features_in_
         _check_shape("examples", examples, (len(examples), n_inputs))
 

@@ -43,7 +43,7 @@ def save(classifier: LabelSetClassifier, path: str | Path) -> None:
     """Write a fitted classifier to one file."""
     check_is_fitted(classifier)
     tensors = {"thresholds": torch.from_numpy(classifier.thresholds_)}
-    if hasattr(classifier, "examples_"):
+    if isinstance(getattr(classifier, "examples_", None), np.ndarray):
         tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
     tensors |= inputs.state(classifier)[1]
     tensors |= classifier._trained_state()[0] | classifier._state()[0]

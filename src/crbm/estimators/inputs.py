@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from crbm.preprocessing import MissingValues, Table, TableEncoder
 from crbm.preprocessing.packing import below, pack, unpack
+from crbm.preprocessing.recognition import recognise
 from crbm.preprocessing.table import is_frame
 from crbm.preprocessing.table_encoder import no_column
 
@@ -39,19 +40,35 @@ def to_numbers(estimator: Any, X: Any, *, learn: bool, reset: bool) -> Any:
 
 
 def needs_encoder(X: Any) -> bool:
-    """Whether X is a table with other columns than numbers, or missing values."""
+    """Whether X is a table with other columns than numbers, or missing values.
+
+    Of a file, which has the columns that it happens to have, ids count as well.
+    """
     if not is_table(X):
         return False
-    table = X if isinstance(X, Table) else Table.from_frame(X)
+    from_file = isinstance(X, Table)
+    table = X if from_file else Table.from_frame(X)
     return bool(table.roles) or any(
-        column.kind not in ("number", "boolean") or column.is_missing().any()
-        for column in table.columns.values()
+        column.kind not in ("number", "boolean")
+        or column.is_missing().any()
+        or (from_file and recognise(table, name).kind is None)
+        for name, column in table.columns.items()
     )
 
 
 def is_table(X: Any) -> bool:
     """Whether X has named columns."""
     return isinstance(X, Table) or is_frame(X)
+
+
+def column_names(estimator: Any) -> list[str] | None:
+    """The names of the columns that a fitted estimator needs, if it knows them."""
+    if hasattr(estimator, "encoder_"):
+        return list(estimator.encoder_.used_columns)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = getattr(estimator, "trained_on_", {}).get("feature_names")
+    return None if names is None else list(names)
 
 
 def in_pieces(estimator: Any, X: Any) -> Any:
@@ -71,6 +88,13 @@ def n_inputs(estimator: Any) -> int:
     return int(estimator.n_features_in_)
 
 
+def to_examples(estimator: Any, X: Any) -> Any:
+    """Rows to try a fitted estimator on: a table of its columns, or an array."""
+    if not hasattr(estimator, "encoder_"):
+        return np.asarray(X)
+    return estimator.encoder_.normalise(X)
+
+
 def state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Plain data and tensors that a file must hold of what was learned."""
     plain: dict[str, Any] = {}
@@ -78,6 +102,8 @@ def state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     if hasattr(estimator, "encoder_"):
         plain["encoder_"], arrays = estimator.encoder_.state()
         tensors |= {f"encoder.{name}": array for name, array in arrays.items()}
+        if hasattr(estimator, "examples_"):
+            plain["examples_"] = estimator.examples_.records()
     if hasattr(estimator, "missing_"):
         arrays = pack(estimator.missing_)[1]
         tensors |= {f"missing.{name}": array for name, array in arrays.items()}
@@ -89,6 +115,9 @@ def restore(estimator: Any, plain: dict[str, Any], tensors: dict[str, Any]) -> N
     if "encoder_" in plain:
         arrays = below("encoder.", tensors)
         estimator.encoder_ = TableEncoder.from_state(plain["encoder_"], arrays)
+        if "examples_" in plain:
+            names = estimator.encoder_.used_columns
+            estimator.examples_ = Table.from_records(plain["examples_"], names)
     arrays = below("missing.", tensors)
     if arrays:
         estimator.missing_ = unpack(MissingValues, {}, arrays)

@@ -223,7 +223,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         trained_on
             Plain data about the training data, e.g. their name and feature names.
         examples
-            Rows of inputs to try the classifier on.
+            Rows of inputs to try the classifier on: an array, a frame or a table.
         output_shape
             Height and width, where the labels are the pixels of an image.
         """
@@ -233,7 +233,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         if trained_on is not None:
             self.trained_on_ = dict(trained_on)
         if examples is not None:
-            self.examples_ = np.asarray(examples)
+            self.examples_ = inputs.to_examples(self, examples)
         if output_shape is not None:
             self.output_shape_ = tuple(output_shape)
         return self

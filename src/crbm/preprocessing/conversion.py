@@ -9,6 +9,23 @@ import numpy as np
 from crbm.preprocessing import words
 from crbm.preprocessing.table import Column, Table, text_of
 
+
+class WrongValueError(ValueError):
+    """A value that its column cannot hold.
+
+    Parameters
+    ----------
+    place
+        Where its row is.
+    problem
+        The column, the value, and what is wrong with it.
+    """
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"{place}, {problem}")
+        self.problem = problem
+
+
 _BINARY_WORDS = {**words.YES_NO, "1": 1.0, "0": 0.0, "+": 1.0, "-": 0.0, "+1": 1.0}
 
 
@@ -81,7 +98,7 @@ def to_dates(table: Table, name: str, form: str) -> np.ndarray:
     kind, values = table[name]
     if kind == "string":
         parsed = words.dates(values, form)
-        _refuse(table, name, parsed.failed, "is not a date")
+        _refuse(table, name, parsed.failed, "is not a date, as 2024-01-31 is")
         return parsed.values
     if kind != "date":
         _refuse(table, name, ~table[name].is_missing(), "is not a date")
@@ -109,6 +126,5 @@ def _refuse(
     row = int(np.flatnonzero(bad)[0])
     kind, values = table[name]
     value = text_of(Column(kind, values[row : row + 1]))[0]
-    raise ValueError(
-        f"{table.place(row)}, column `{name}`: {value!r:.60} {problem}. {advice}"
-    )
+    found = f"column `{name}`: {value!r:.60} {problem}. {advice}"
+    raise WrongValueError(table.place(row), found)

@@ -132,6 +132,7 @@ class Table:
         """A column by its name, or the table of some rows."""
         if isinstance(key, str):
             return self.columns[key]
+        key = [key] if isinstance(key, numbers.Integral) else key
         columns = {name: Column(k, v[key]) for name, (k, v) in self.columns.items()}
         return replace(self, columns=columns, rows=self.rows[key])
 

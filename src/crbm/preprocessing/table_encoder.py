@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ from crbm.preprocessing.columns import (
     Numbers,
     Texts,
 )
+from crbm.preprocessing.conversion import to_booleans, to_dates, to_numbers
 from crbm.preprocessing.packing import Packed, below, pack, unpack
 from crbm.preprocessing.recognition import OF_IDS, Recognised, recognise
-from crbm.preprocessing.table import Table, is_frame
+from crbm.preprocessing.table import Column, Table, is_frame
 
 
 class TableWarning(UserWarning):
@@ -110,6 +112,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if any(sparse.issparse(block) for block in blocks):
             return sparse.hstack(blocks, format="csr", dtype=np.float32)
         return np.hstack(blocks).astype(np.float32)
+
+    def normalise(self, X: Any) -> Table:
+        """The columns that `transform` needs, with numbers and dates as such.
+
+        Files may hold them as words, such as "1,5", "yes" or "31.12.2024".
+        """
+        table = self._check_columns(self.to_table(X)).select(self.used_columns)
+        columns = dict(table.columns)
+        for name in table.columns:
+            kind, form, *_ = self.recognised_[name]
+            if kind == "number":
+                columns[name] = Column(kind, to_numbers(table, name, form))
+            elif kind == "boolean":
+                columns[name] = Column(kind, to_booleans(table, name))
+            elif kind == "date":
+                columns[name] = Column(kind, to_dates(table, name, form))
+        return replace(table, columns=columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that `transform` returns."""

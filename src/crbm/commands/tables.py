@@ -1,0 +1,114 @@
+"""Tables for training and for a model that knows which columns it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crbm import datasets
+from crbm.commands.reading import Reading
+from crbm.datasets import Dataset
+from crbm.datasets.formats.set_labels import from_sets
+from crbm.datasets.formats.table import read_table, to_dataset, with_options
+from crbm.estimators import LabelSetClassifier
+from crbm.estimators.inputs import column_names, needs_encoder
+from crbm.preprocessing import Table
+from crbm.preprocessing.columns import number_matrix
+from crbm.preprocessing.conversion import to_labels
+from crbm.preprocessing.table_encoder import no_column
+
+
+def read_for_training(path: Path, kind: str, reading: Reading) -> Dataset:
+    """Read the labels and the raw inputs of a table."""
+    if reading.labels is None:
+        names = ", ".join(f"`{name}`" for name in read_table(path, kind).names[-5:])
+        raise ValueError(
+            f"`{path}`: name the columns of the labels with --labels, as in `--labels "
+            f"a,b`. The last columns of the file are {names}."
+        )
+    data = datasets.read(
+        path, reading.labels, kind, label_separator=reading.label_separator, raw=True
+    )
+    options = {"drop": reading.drop, "categorical": reading.categorical}
+    return with_options(data, **options, text=reading.text)
+
+
+def read_for_model(
+    path: Path, kind: str, classifier: LabelSetClassifier, reading: Reading
+) -> Dataset:
+    """Read the columns that a model needs and, if all are there, its labels.
+
+    Columns are found by name, in any order; others are ignored.
+    """
+    table = read_table(path, kind)
+    Y = _labels(path, table, classifier, reading)
+    names = column_names(classifier)
+    if names is None:
+        X = _all_columns(path, table, classifier)
+    else:
+        _check_columns(path, table, names)
+        X = table.select(names)
+    return Dataset(X=X, Y=Y, name=path.stem)
+
+
+def to_inputs(X: Any, classifier: LabelSetClassifier | None = None) -> Any:
+    """X as a classifier takes it: a table if it has to be encoded, else float32.
+
+    Single precision trains twice as fast as double.
+    """
+    if not isinstance(X, Table):
+        return X.astype(np.float32)
+    if classifier is None:
+        is_encoded = needs_encoder(X)
+    else:
+        is_encoded = hasattr(classifier, "encoder_")
+    return X if is_encoded else to_matrix(X)
+
+
+def to_matrix(table: Table) -> np.ndarray:
+    """Columns of numbers side by side, NaN where one is missing."""
+    points = ["."] * len(table.columns)
+    return number_matrix(table, table.names, points).astype(np.float32)
+
+
+def _labels(
+    path: Path, table: Table, classifier: LabelSetClassifier, reading: Reading
+) -> np.ndarray:
+    names = list(classifier.label_names_)
+    source = getattr(classifier, "trained_on_", {}).get("label_source")
+    if isinstance(reading.labels, Path):
+        raise ValueError(f"`{path}` is a table: --labels must name its columns.")
+    if reading.labels:
+        data = to_dataset(path, table, reading.labels, reading.label_separator)
+        return _in_order(data, names)
+    if source is not None and source["column"] in table.columns:
+        return from_sets(table, source["column"], source["separator"], names)[0]
+    if all(name in table.columns for name in names):
+        return np.column_stack([to_labels(table, name) for name in names])
+    return np.zeros((len(table), 0), np.uint8)
+
+
+def _in_order(data: Dataset, names: list[str]) -> np.ndarray:
+    """The labels of a data set in the order of the model's, or none."""
+    place = {name: column for column, name in enumerate(data.label_names)}
+    if set(names) <= set(place):
+        return np.asarray(data.Y[:, [place[name] for name in names]])
+    return np.zeros((len(data), 0), np.uint8)
+
+
+def _all_columns(path: Path, table: Table, classifier: LabelSetClassifier) -> Table:
+    features = table.without(classifier.label_names_)
+    if len(features.columns) != classifier.n_features_in_:
+        raise ValueError(
+            f"The model needs {classifier.n_features_in_} features; `{path}` has "
+            f"{len(features.columns)}. Give it the columns the model was trained on."
+        )
+    return features
+
+
+def _check_columns(path: Path, table: Table, names: list[str]) -> None:
+    for name in names:
+        if name not in table.columns:
+            raise ValueError(f"`{path}`: {no_column(name, table.names)}")
