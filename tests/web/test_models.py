@@ -42,7 +42,9 @@ HARMFUL = {
     "thresholds of other labels": lambda t, d: t.update(thresholds=torch.ones(3)),
     "missing names": lambda t, d: d["fitted"]["label_names_"].pop(),
     "examples of other inputs": lambda t, d: t.update(examples=torch.ones(2, 9)),
-    "examples of NaN": lambda t, d: t.update(examples=torch.full((1, 4), torch.nan)),
+    "examples of infinity": lambda t, d: t.update(
+        examples=torch.full((1, 4), torch.inf)
+    ),
     "examples of one": lambda t, d: t.update(examples=torch.ones(4)),
     "a shape of other outputs": lambda t, d: d["fitted"].update(output_shape_=[5, 5]),
     "a shape of three sizes": lambda t, d: d["fitted"].update(output_shape_=[1, 2, 3]),

@@ -156,7 +156,7 @@ async def describe_model(worker: Worker) -> schemas.ModelInfo:
 async def list_examples(worker: Worker) -> schemas.Examples:
     """Example inputs from the model file, or digits for models of 28 x 28 pixels."""
     inputs, source = worker.model.examples()
-    return schemas.Examples(inputs=inputs.tolist(), source=source)
+    return schemas.Examples(inputs=inputs, source=source)
 
 
 @model_router.post("/{name}/predict")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -14,7 +15,10 @@ from crbm import datasets
 from crbm.commands import images
 from crbm.estimators import LabelSetClassifier, load
 from crbm.estimators.files import description
-from crbm.web.schemas import ModelInfo
+from crbm.estimators.inputs import column_names
+from crbm.preprocessing import Table
+from crbm.preprocessing.description import fields
+from crbm.web.schemas import Column, ModelInfo
 
 MOST_EXAMPLES = 24
 
@@ -36,28 +40,41 @@ class LoadedModel:
     def info(self) -> ModelInfo:
         """Describe the model: its kind, inputs, labels and parameters."""
         described = description(self.classifier)
-        names = getattr(self.classifier, "feature_names_in_", None)
+        names = column_names(self.classifier)
         return ModelInfo(
             name=self.name,
             kind=described["class"],
-            n_inputs=self.classifier.n_features_in_,
+            n_inputs=self.n_inputs,
             n_labels=self.classifier.n_labels_,
             label_names=list(self.classifier.label_names_),
-            input_names=None if names is None else list(names),
+            input_names=names,
+            columns=self._columns(),
             image_shape=self.image_shape,
             n_examples=len(self.examples()[0]),
             parameters=described["parameters"],
         )
 
-    def examples(self) -> tuple[Float[np.ndarray, "cases inputs"], str]:
+    @property
+    def n_inputs(self) -> int:
+        """The number of values that a row needs."""
+        if hasattr(self.classifier, "encoder_"):
+            return len(self.classifier.encoder_.used_columns)
+        return self.classifier.n_features_in_
+
+    def _columns(self) -> list[Column] | None:
+        if not hasattr(self.classifier, "encoder_"):
+            return None
+        return [Column(**field) for field in fields(self.classifier.encoder_)]
+
+    def examples(self) -> tuple[list[Any], str]:
         """Example inputs and their source: `model`, `mnist-5k` or `none`."""
-        if hasattr(self.classifier, "examples_"):
-            return self.classifier.examples_[:MOST_EXAMPLES].astype(float), "model"
-        if self.image_shape == (28, 28):
-            digits = _digits()
-            if digits is not None:
-                return digits, "mnist-5k"
-        return np.zeros((0, self.classifier.n_features_in_)), "none"
+        kept = getattr(self.classifier, "examples_", None)
+        if isinstance(kept, Table):
+            return kept[:MOST_EXAMPLES].records(), "model"
+        if kept is not None:
+            return _with_null(kept[:MOST_EXAMPLES]), "model"
+        digits = _digits() if self.image_shape == (28, 28) else None
+        return ([], "none") if digits is None else (digits.tolist(), "mnist-5k")
 
 
 def load_models(paths: Iterable[Path]) -> dict[str, LoadedModel]:
@@ -83,7 +100,7 @@ def _check_model(model: LoadedModel, path: Path) -> None:
         _check_extras(classifier)
         if len(model.info().label_names) != classifier.n_labels_:
             raise ValueError("it does not name each of its labels")
-        classifier.predict(np.zeros((1, classifier.n_features_in_), dtype=np.float32))
+        classifier.predict(_empty_row(classifier))
     except Exception as error:
         raise ValueError(
             f"`{path}` cannot be served: {error}. Save it again."
@@ -99,14 +116,29 @@ def _check_extras(classifier: LabelSetClassifier) -> None:
             f"`output_shape_` {shape} does not match {classifier.n_labels_} labels"
         )
     examples = getattr(classifier, "examples_", None)
-    if examples is None:
+    if examples is None or isinstance(examples, Table):
         return
     if examples.ndim != 2 or examples.shape[1] != classifier.n_features_in_:
         raise ValueError(
             f"`examples_` must be rows of inputs; got shape {examples.shape}"
         )
-    if not np.isfinite(examples).all():
-        raise ValueError("`examples_` contains NaN or infinity")
+    if np.isinf(examples).any():
+        raise ValueError("`examples_` contains infinity")
+
+
+def _empty_row(classifier: LabelSetClassifier) -> Any:
+    """A row to try a model on: nothing for a table, zeros for numbers."""
+    if hasattr(classifier, "encoder_"):
+        return [dict.fromkeys(classifier.encoder_.used_columns)]
+    return np.zeros((1, classifier.n_features_in_), dtype=np.float32)
+
+
+def _with_null(rows: np.ndarray) -> list[list[float | None]]:
+    """Rows of numbers for JSON, which has no NaN."""
+    return [
+        [None if value != value else value for value in row]
+        for row in rows.astype(float).tolist()
+    ]
 
 
 def _free_name(stem: str, taken: dict[str, LoadedModel]) -> str:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from crbm.estimators import LabelSetClassifier
+from crbm.estimators.inputs import column_names
 from crbm.web.prediction import Case
 
 LARGEST = float(np.finfo(np.float32).max)
+Row = Sequence[float | None] | Mapping[str, Any]
 KnownLabels = Sequence[int | None] | Mapping[str, int | None] | None
 
 
@@ -18,21 +22,14 @@ class InputError(ValueError):
     """Invalid input, described in one line."""
 
 
-def case(
-    classifier: LabelSetClassifier, u: Sequence[float], known: KnownLabels
-) -> Case:
-    """Parse one case and check its sizes."""
-    n_inputs = classifier.n_features_in_
-    if len(u) != n_inputs:
-        raise InputError(f"`input` needs {n_inputs} numbers; got {len(u)}.")
-    values = np.asarray(u, dtype=float)
-    _check_range(values)
-    return Case(values, _parse_known(classifier, known))
+def case(classifier: LabelSetClassifier, u: Row, known: KnownLabels) -> Case:
+    """Parse one case and check its sizes and names."""
+    return Case(_parse_input(classifier, u), _parse_known(classifier, known))
 
 
 def cases(
     classifier: LabelSetClassifier,
-    inputs: Sequence[Sequence[float]],
+    inputs: Sequence[Row],
     known: Sequence[KnownLabels] | None,
 ) -> list[Case]:
     """Parse the cases of a batch."""
@@ -51,7 +48,67 @@ def cases(
     return parsed
 
 
-def _check_range(values: Float[np.ndarray, " inputs"]) -> None:
+def _parse_input(
+    classifier: LabelSetClassifier, u: Row
+) -> Float[np.ndarray, " inputs"] | dict[str, Any]:
+    """The columns by name for a model of a table, or else the numbers in order."""
+    names = column_names(classifier)
+    is_table = hasattr(classifier, "encoder_")
+    if isinstance(u, Mapping):
+        if names is None:
+            raise InputError("`input` must be a list: the model has no column names.")
+        u = _check_record(u, names)
+        if is_table:
+            return u
+        u = [u.get(name) for name in names]
+    elif is_table:
+        raise InputError(f"`input` must be an object with {_listed(names or [])}.")
+    return _parse_row(classifier, u)
+
+
+def _parse_row(
+    classifier: LabelSetClassifier, u: Sequence[Any]
+) -> Float[np.ndarray, " inputs"]:
+    n_inputs = classifier.n_features_in_
+    if len(u) != n_inputs:
+        raise InputError(f"`input` needs {n_inputs} numbers; got {len(u)}.")
+    wrong = next((v for v in u if isinstance(v, str | bool)), None)
+    if wrong is not None:
+        raise InputError(f"`input` must hold numbers, not {wrong!r:.60}.")
+    values = np.array([np.nan if value is None else value for value in u], dtype=float)
+    _check_range(classifier, values)
+    return values
+
+
+def _check_record(record: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The record, if it has known names and plain values; missing ones may lack."""
+    for name, value in record.items():
+        if name not in names:
+            near = get_close_matches(name[:80], names, n=1)
+            hint = f"Did you mean `{near[0]}`?" if near else f"It has {_listed(names)}."
+            raise InputError(f"The model has no column `{name[:80]}`. {hint}")
+        is_plain = value is None or isinstance(value, str | bool | int | float)
+        if not is_plain or not _is_finite(value):
+            raise InputError(
+                f"`input`: column `{name}` must be a finite number, a text, true, "
+                "false or null."
+            )
+    return dict(record)
+
+
+def _is_finite(value: Any) -> bool:
+    is_number = isinstance(value, int | float)
+    return not is_number or abs(value) <= LARGEST  # never true of NaN
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return "the columns " + ", ".join(f"`{name}`" for name in names[:5]) + more
+
+
+def _check_range(
+    classifier: LabelSetClassifier, values: Float[np.ndarray, " inputs"]
+) -> None:
     """Refuse values that a model of float32 weights turns into infinity."""
     outside = np.flatnonzero(np.abs(values) > LARGEST)
     if len(outside):
@@ -60,6 +117,8 @@ def _check_range(values: Float[np.ndarray, " inputs"]) -> None:
             f"`input`[{place}]: {values[place]:g} overflows; values must be between "
             f"-{LARGEST:.2g} and {LARGEST:.2g}. Scale them as in training."
         )
+    if np.isnan(values).any() and not hasattr(classifier, "missing_"):
+        raise InputError("`input` has missing values, which the model does not know.")
 
 
 def _parse_known(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,12 +15,16 @@ from crbm.inference import mean_field
 from crbm.web.schemas import LabelSet, LabelSets, Prediction, Trajectory
 
 Rows = Float[np.ndarray, "cases inputs"]
+Records = list[dict[str, Any]]
 
 
 class Case(NamedTuple):
-    """One input, and its known labels (NaN for unknown ones) if there are any."""
+    """One input, and its known labels (NaN for unknown ones) if there are any.
 
-    u: Float[np.ndarray, " inputs"]
+    The input is a row of numbers, or a record of columns if the model encodes tables.
+    """
+
+    u: Float[np.ndarray, " inputs"] | dict[str, Any]
     known: Float[np.ndarray, " labels"] | None = None
 
 
@@ -86,9 +90,11 @@ def _predict_batch(
     ]
 
 
-def _stack(cases: Sequence[Case]) -> tuple[Rows, np.ndarray | None]:
+def _stack(cases: Sequence[Case]) -> tuple[Rows | Records, np.ndarray | None]:
     known = [case.known for case in cases if case.known is not None]
-    return np.stack([case.u for case in cases]), np.stack(known) if known else None
+    rows: Any = [case.u for case in cases]
+    X = rows if isinstance(rows[0], dict) else np.stack(rows)
+    return X, np.stack(known) if known else None
 
 
 def _present(names: Sequence[str], labels: np.ndarray) -> list[str]:

@@ -17,6 +17,7 @@ from crbm.web.parsing import InputError
 
 BUG = "The server failed on this request. Its log has the details; please report them."
 LONGEST_DETAIL = 300
+INPUT_TAGS = ("row", "record")  # which kind of input pydantic took it for
 ALWAYS = {
     400: "A `Host` that is not served, or a request that is not valid HTTP",
     401: "No token, or a wrong one: `Authorization: Bearer TOKEN`",
@@ -80,7 +81,8 @@ def first_problem(errors: Sequence[Mapping[str, Any]]) -> str:
             "`known` must be 0, 1 or null for each label, as a list or by name; see "
             "/docs."
         )
-    place = "".join([f"`{where[0]}`", *(f"[{part}]" for part in where[1:])])
+    parts = [part for part in where[1:] if part not in INPUT_TAGS]
+    place = "".join([f"`{where[0]}`", *(f"[{part}]" for part in parts)])
     more = f" {len(errors) - 1} more like this." if len(errors) > 1 else ""
     return f"{place}: {what}.{more}"
 

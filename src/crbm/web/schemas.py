@@ -3,15 +3,34 @@
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 LARGEST_BATCH = 2048
 MOST_SETS = 100
 MOST_STEPS = 100
+CELL = ["number", "string", "boolean", "null"]
 
 Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
-Row = Annotated[
-    list[Number], Field(min_length=1, description="One number per input of the model.")
+Row = Annotated[list[Number | None], Field(min_length=1, title="Row")]
+# `parsing` checks the values of a record, with their names in its messages.
+Record = Annotated[
+    dict[str, Any],
+    Field(json_schema_extra={"additionalProperties": {"type": CELL}}, title="Record"),
+]
+Input = Annotated[
+    Annotated[Row, Tag("row")] | Annotated[Record, Tag("record")],
+    Discriminator(lambda value: "record" if isinstance(value, dict) else "row"),
+    Field(
+        description="The inputs: an object from column names to values, or, for models "
+        "of numbers, a list with one number per input; null where one is missing."
+    ),
 ]
 Known = Annotated[
     list[Literal[0, 1] | None] | dict[str, Literal[0, 1] | None] | None,
@@ -44,14 +63,14 @@ class Request(BaseModel):
 class CaseRequest(Request):
     """One case."""
 
-    input: Row
+    input: Input
     known: Known = None
 
 
 class BatchRequest(Request):
     """Several cases."""
 
-    inputs: Annotated[list[Row], Field(min_length=1, max_length=LARGEST_BATCH)]
+    inputs: Annotated[list[Input], Field(min_length=1, max_length=LARGEST_BATCH)]
     known: Annotated[list[Known] | None, Field(max_length=LARGEST_BATCH)] = None
 
 
@@ -106,6 +125,16 @@ class Trajectory(BaseModel):
     bound: list[float]
 
 
+class Column(BaseModel):
+    """A column of the table that a model was trained on."""
+
+    name: str
+    kind: Literal["number", "boolean", "categorical", "text", "date"]
+    levels: Annotated[
+        list[str] | None, Field(description="The known levels of a category")
+    ] = None
+
+
 class ModelInfo(BaseModel):
     """A model's kind, inputs, labels and parameters."""
 
@@ -115,6 +144,10 @@ class ModelInfo(BaseModel):
     n_labels: int
     label_names: list[str]
     input_names: list[str] | None
+    columns: Annotated[
+        list[Column] | None,
+        Field(description="The columns of a table, or null if inputs are numbers"),
+    ]
     image_shape: Annotated[
         tuple[int, int] | None,
         Field(
@@ -128,7 +161,7 @@ class ModelInfo(BaseModel):
 class Examples(BaseModel):
     """Example inputs of a model."""
 
-    inputs: list[list[float]]
+    inputs: list[list[float | None] | dict[str, float | str | bool | None]]
     source: str
 
 

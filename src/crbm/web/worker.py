@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
+from crbm.preprocessing.conversion import WrongValueError
 from crbm.web import prediction
 from crbm.web.batching import Batcher, Outcome, process_each
 from crbm.web.metrics import Metrics
@@ -90,9 +91,14 @@ class ModelWorker:
 
 @contextmanager
 def _overflow_as_input_error(place: str = "") -> Iterator[None]:
-    """Report that a model refuses a case: it was parsed, so its values overflow."""
+    """Report that a model refuses a case: it was parsed, so its values overflow.
+
+    Of a table, it may also refuse what a column holds.
+    """
     try:
         yield
+    except WrongValueError as error:
+        raise InputError(f"{place}`input`: {error.problem}") from error
     except ValueError as error:
         raise InputError(place + OVERFLOW) from error
 

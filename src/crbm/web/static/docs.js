@@ -103,7 +103,7 @@ function tryIt({ path, method, resolve, models }, body) {
 
 async function bodyFor(model, body, resolve) {
   const examples = model?.n_examples ? (await get(modelUrl(model, "examples"))).inputs : [];
-  return JSON.stringify(exampleBody(body, resolve, examples[0] ?? new Array(model?.n_inputs ?? 3).fill(0)));
+  return JSON.stringify(exampleBody(body, resolve, examples[0] ?? (model?.columns ? {} : new Array(model?.n_inputs ?? 3).fill(0))));
 }
 
 async function sendRequest(method, path, body, output) {

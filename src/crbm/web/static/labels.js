@@ -2,6 +2,7 @@
 
 import { modelUrl, get, latest, post } from "./api.js";
 import { element, segments } from "./dom.js";
+import { Form, formColumns } from "./fields.js";
 import { parseRow } from "./rows.js";
 
 const MAX_LINES = 40;
@@ -59,7 +60,30 @@ function modelKey(models) {
     element("li", {}, element("span", { className: "swatch tick" }), "without known labels"));
 }
 
+/** The input: a form if the columns have names, else a row of numbers. */
 function inputPanel(model, examples, onRow) {
+  const columns = formColumns(model);
+  return columns ? formPanel(model, columns, examples, onRow) : rowPanel(model, examples, onRow);
+}
+
+function formPanel(model, columns, examples, onRow) {
+  const names = columns.map(({ name }) => name);
+  const rows = examples.length ? examples : [{}];
+  const records = rows.map((row) => (Array.isArray(row) ? Object.fromEntries(names.map((name, index) => [name, row[index]])) : row));
+  const form = new Form(columns, onRow);
+  const choose = (index) => {
+    form.fill(records[index]);
+    onRow(form.record());
+  };
+  const options = records.map((_, index) => ({ value: String(index), text: examples.length ? String(index + 1) : "Empty" }));
+  const picker = segments({ label: "Example", options, selected: "0", onChange: (value) => choose(Number(value)), className: "wrap" });
+  const root = element("section", { className: "panel", "aria-label": "Input" },
+    element("h2", {}, "Input"),
+    element("p", { className: "caption" }, examples.length ? "Examples" : "The model file has no examples"), picker, form.root);
+  return { root, choose };
+}
+
+function rowPanel(model, examples, onRow) {
   const rows = examples.length ? examples : [new Array(model.n_inputs).fill(0)];
   const options = rows.map((_, index) => ({ value: String(index), text: examples.length ? String(index + 1) : "All zero" }));
   const problem = element("p", { className: "problem", role: "alert" });
@@ -70,7 +94,7 @@ function inputPanel(model, examples, onRow) {
     if (row) onRow(row);
   });
   const choose = (index) => {
-    text.value = rows[index].map((value) => Number(value.toPrecision(6))).join(", ");
+    text.value = rows[index].map((value) => (value === null ? "?" : Number(value.toPrecision(6)))).join(", ");
     problem.textContent = "";
     onRow(rows[index]);
   };

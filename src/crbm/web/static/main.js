@@ -18,7 +18,7 @@ function showError(text = "") {
 function groupModels(models) {
   const groups = new Map();
   for (const model of models) {
-    const key = JSON.stringify([model.n_inputs, model.image_shape ?? model.label_names]);
+    const key = JSON.stringify([model.columns ?? model.n_inputs, model.image_shape ?? model.label_names]);
     groups.set(key, [...(groups.get(key) ?? []), model]);
   }
   return [...groups.values()];

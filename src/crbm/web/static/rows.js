@@ -5,8 +5,8 @@ export function parseRow(text, count) {
   const line = text.trim();
   if (!line) return { error: "Paste a row of numbers." };
   const parts = line.split(/[\s,;]+/).filter((part) => part !== "");
-  const invalid = parts.find((part) => !Number.isFinite(Number(part)));
+  const invalid = parts.find((part) => part !== "?" && !Number.isFinite(Number(part)));
   if (invalid !== undefined) return { error: `“${invalid.slice(0, 20)}” is not a number.` };
   if (parts.length !== count) return { error: `Expected ${count} numbers, got ${parts.length}.` };
-  return { row: parts.map(Number) };
+  return { row: parts.map((part) => (part === "?" ? null : Number(part))) };
 }

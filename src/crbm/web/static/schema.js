@@ -12,7 +12,9 @@ export function resolver(document) {
 /** A type, e.g. `number[] | null`. */
 export function describeType(schema, resolve) {
   const type = resolve(schema) ?? {};
-  if (type.anyOf) return [...new Set(type.anyOf.map((one) => describeType(one, resolve)))].join(" | ");
+  const choices = type.anyOf ?? type.oneOf;
+  if (choices) return [...new Set(choices.map((one) => describeType(one, resolve)))].join(" | ");
+  if (Array.isArray(type.type)) return type.type.join(" | ");
   if (type.enum) return type.enum.join(" | ");
   if (type.const !== undefined) return JSON.stringify(type.const);
   if (type.prefixItems) return `[${type.prefixItems.map((one) => describeType(one, resolve)).join(", ")}]`;
