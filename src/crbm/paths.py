@@ -82,7 +82,7 @@ def drafts(path: Path) -> list[Path]:
 def check_writable(path: str | Path, n_bytes: int = 0) -> None:
     """Raise unless a file of `n_bytes` could be written here now.
 
-    A draft is made and removed, because no permission bits tell it for sure.
+    A temporary file is created and removed, because permission bits are not reliable.
     """
     path = Path(path)
     target = follow(path)
@@ -114,7 +114,7 @@ def check_space(folder: Path, n_bytes: int) -> None:
 
 @contextmanager
 def _errors_of(path: Path) -> Iterator[None]:
-    """Let errors of the system name the file that was asked for."""
+    """Make errors of the operating system name the requested file."""
     try:
         yield
     except OSError as error:

@@ -49,7 +49,7 @@ def test_rows_keep_their_place():
 
 def test_names_that_come_twice_are_refused():
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with pytest.raises(ValueError, match="column name `a` comes twice"):
+    with pytest.raises(ValueError, match="column name `a` appears twice"):
         Table.from_frame(frame)
 
 

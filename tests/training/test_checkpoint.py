@@ -134,7 +134,7 @@ def test_a_finished_run_may_be_made_longer(name, path):
     longer = long_runs.run(name, checkpoint=kept, resume=True)
     expected = long_runs.outcome(*long_runs.run(name))
     long_runs.assert_same(long_runs.outcome(*longer), expected)
-    with pytest.raises(ValueError, match=r"4 epochs behind it, more than.*=3"):
+    with pytest.raises(ValueError, match=r"has 4 epochs, more than.*=3"):
         long_runs.run(name, n_epochs=3, checkpoint=kept, resume=True)
 
 
@@ -266,7 +266,7 @@ def without_place(path):
         (empty, "is not a checkpoint file of crbm, or it is damaged"),
         (undescribed, "not a checkpoint of crbm"),
         (of_another_kind, "no checkpoint"),
-        (without_place, "not a whole checkpoint: 'n_updates'"),
+        (without_place, "not a complete checkpoint: 'n_updates'"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(damage, message, path):
@@ -294,7 +294,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on(
     cut_short("plain", kept, 5)
     before = path.read_bytes()
     monkeypatch.setattr(persistence, "save_file", full_disk)
-    with pytest.warns(RuntimeWarning, match=r"kept.*No space left.*Training goes on"):
+    with pytest.warns(RuntimeWarning, match=r"kept.*No space left.*Training continues"):
         found = resumed("plain", kept)
     assert path.read_bytes() == before
     assert sorted(path.parent.iterdir()) == sorted([path, kept.previous])
@@ -389,7 +389,7 @@ def test_without_a_whole_one_the_damage_is_told_before_training(path):
     for file in (path, kept.previous):
         STATES["no moment"](file)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"is not a whole checkpoint: .*exp_avg"):
+    with pytest.raises(ValueError, match=r"is not a complete checkpoint: .*exp_avg"):
         resumed("adam", kept, augment=Cut("adam", 0))
     assert path.read_bytes() == before
 

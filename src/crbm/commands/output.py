@@ -43,22 +43,22 @@ def check_checkpoint_dir(folder: str | Path | None) -> None:
 
 
 def save_or_keep(classifier: LabelSetClassifier, path: Path) -> None:
-    """Save a classifier; if that fails, save it elsewhere and raise, saying where."""
+    """Save a classifier; if that fails, save it elsewhere and raise with its path."""
     try:
         classifier.save(path)
     except OSError as error:
         reason = error.strerror or str(error)
-        kept = _save_elsewhere(classifier, path.name)
+        saved = _save_elsewhere(classifier, path.name)
         where = (
-            "there is no other place for it either; free some space and train again"
-            if kept is None
-            else f"the trained model is in `{kept}`; move it from there"
+            "it could not be saved elsewhere either; free some space and train again"
+            if saved is None
+            else f"the trained model is in `{saved}`; move it from there"
         )
         raise OSError(f"`{path}` could not be written ({reason}): {where}.") from error
 
 
 def _save_elsewhere(classifier: LabelSetClassifier, name: str) -> Path | None:
-    """The file that a classifier was saved to, the first place that takes it."""
+    """Save to the first folder that works; returns the path, or None."""
     for place in (tempfile.gettempdir(), Path.cwd(), Path.home()):
         try:
             folder = Path(tempfile.mkdtemp(prefix="crbm-", dir=place))

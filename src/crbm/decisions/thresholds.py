@@ -36,7 +36,7 @@ def micro_f1_threshold(probabilities: Any) -> float:
 def macro_f1_thresholds(probabilities: Any) -> Thresholds:
     """A threshold for each label that maximises its expected F1 over these cases.
 
-    Labels that are rare or hard to tell get a threshold far below a half. Expected F1
+    Labels that are rare or hard to predict get a threshold far below 0.5. Expected F1
     is taken as 2 E[true positives] / E[predicted + true].
 
     Examples

@@ -1,4 +1,4 @@
-"""What inference and training may ask of an energy."""
+"""The interface of energies, which inference and training use."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Energy(ABC):
         return replace(self, **{name: x[..., None, :] for name, x in tensors.items()})
 
     def expand(self: Kind, n_cases: int) -> Kind:
-        """An unbatched energy repeated for `n_cases` cases; a batched one as it is."""
+        """An unbatched energy repeated for `n_cases` cases; a batched one unchanged."""
         if self.batch_shape:
             return self
         tensors: dict[str, Any] = self._batched()
@@ -202,11 +202,11 @@ class Energy(ABC):
     def start(
         self, generator: Generator | None = None
     ) -> Float[Tensor, "*batch visible"]:
-        """Where a search begins [1]_, Section 6.2.
+        """The initial state of a search [1]_, Section 6.2.
 
-        The means given the input alone where the input has biases of its own;
-        otherwise samples of units without any field (fair coins for binary ones), or
-        their mean when no generator is given.
+        If the model has u-v connections, the means of the outputs given u with all
+        couplings zero. Otherwise samples of units without a field (fair coins for
+        binary units), or their means if no generator is given.
         """
         field = self.independent_field()
         if self.has_visible_input:

@@ -1,7 +1,7 @@
-"""What a model file claims about a classifier, checked before it is believed.
+"""Check the contents of a model file before a classifier is built from it.
 
-A digest tells accidents. A file that was made to harm has a valid one, so that
-everything in it is checked as well: types, sizes and values.
+The digest detects accidental damage. A malicious file can have a valid digest, so
+types, sizes and values are checked as well.
 """
 
 from __future__ import annotations

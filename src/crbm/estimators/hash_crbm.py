@@ -271,8 +271,8 @@ class HashCRBMClassifier(StructuredClassifier):
     def _posteriors(self, u: Tensor, known: Tensor | None) -> Iterator[States]:
         """p(v | u) over the candidates, averaged over the models, a few rows at a time.
 
-        Where a case has no candidate that agrees with what is known, its candidates
-        are taken with the known labels put in their place.
+        If no candidate of a case agrees with its known labels, all its candidates are
+        used, with the known labels filled in.
         """
         groups, table = self.sets_.groups(u), self._table(u)
         for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
@@ -304,10 +304,9 @@ def complete_cases(data: Batch) -> Batch:
 
 
 def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> float:
-    """How often an unseen case's label set is among its candidates.
+    """The share of held-out cases whose label set is among their candidates.
 
-    Every tenth case is left out of an index built from the others; NaN where there are
-    too few cases to tell.
+    Every tenth case is held out from the index. NaN if there are too few cases.
     """
     assert data.u is not None
     held_out = torch.zeros(data.n_cases, dtype=torch.bool)
@@ -360,7 +359,10 @@ def _from_table(table: SetTable, chosen: CandidateIds) -> Candidates:
 
 
 def _restrict_to_known(candidates: Candidates, known: Tensor) -> Candidates:
-    """Only candidates that agree with what is known; changed ones where none does."""
+    """The candidates that agree with the known labels.
+
+    If none does, all candidates with the known labels filled in.
+    """
     table, mask, ids, log_base = candidates
     assert mask is not None
     own = table[ids]

@@ -54,7 +54,7 @@ def log_probability(models: Sequence[EnergyModel], u: Tensor, v: Tensor) -> Tens
 
 
 class Question(NamedTuple):
-    """Some cases whose likeliest label sets are asked for."""
+    """Cases whose most probable label sets are to be found."""
 
     u: Tensor
     known: Tensor | None

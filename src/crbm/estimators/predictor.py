@@ -192,7 +192,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         return np.asarray(self.label_names_, dtype=object)
 
     def _all_marginals(self, X: Any, known: Any) -> Float[np.ndarray, "cases labels"]:
-        """The marginals of all cases, kept inside (0, 1)."""
+        """The marginals of all cases, clipped to the open interval (0, 1)."""
         parts = [self._marginals(*piece).numpy() for piece in self._pieces(X, known)]
         return np.concatenate(parts, dtype=np.float64).clip(TINY, 1 - TINY)
 
@@ -214,7 +214,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         examples: Any = None,
         output_shape: Sequence[int] | None = None,
     ) -> LabelSetClassifier:
-        """Attach what a file of this classifier should tell its readers.
+        """Add a description that is saved with the classifier.
 
         Parameters
         ----------

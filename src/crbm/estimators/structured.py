@@ -76,13 +76,13 @@ class StructuredClassifier(LabelSetClassifier):
     n_threads
         Threads to compute with; chosen by size unless given.
     checkpoint_dir, checkpoint_every
-        Folder in which `fit` stores its state at intervals of so many seconds and when
-        it is interrupted; needs a fixed `random_state`, and each fit a folder of its
-        own.
+        Folder in which `fit` stores its state when it is interrupted and at intervals
+        of `checkpoint_every` seconds. Needs a fixed `random_state`, and a separate
+        folder for each fit.
     resume
         Whether `fit` continues from the state stored there, bit for bit.
     progress
-        Whether to show how far training is; None does so on a terminal only.
+        Whether to show the progress; None does so on a terminal only.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the training loop asks of an objective."""
+"""The interface of objectives, and functions that they share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Objective(Protocol):
 
 @runtime_checkable
 class PerRun(Protocol):
-    """An objective that needs a state of its own in each run."""
+    """An objective that has a separate state for each run."""
 
     def start(self) -> Objective:
         """The objective with a fresh state, for one run."""
@@ -44,7 +44,7 @@ PRECISIONS = ("full", "bf16")
 
 
 def for_chain(energy: Energy, precision: str) -> Energy:
-    """The energy that a chain runs on, its products in the precision asked for."""
+    """The energy for a chain, with products in the given precision."""
     return energy if precision == "full" else energy.in_precision(torch.bfloat16)
 
 

@@ -60,9 +60,9 @@ class ContrastiveDivergence:
 class PersistentContrastiveDivergence:
     """The data against chains that continue from update to update.
 
-    Only for models without inputs: each u has a distribution of its own, so no chain
-    can persist across cases [1]_, Section 3. The chains belong to a run: `start` makes
-    new ones, and each call of this object itself starts at the data.
+    Only for models without inputs: each u has its own distribution, so chains cannot
+    persist across cases [1]_, Section 3. The chains belong to a run: `start` makes new
+    ones; a call without `start` begins at the data.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _kind(part: Tensor) -> tuple[Any, ...]:
 
 
 def _chain(state: Evaluated) -> list[Tensor]:
-    """Chain state kept between updates: v and the cache of its evaluation.
+    """The chain state between updates: v and the cache of its evaluation.
 
     The cache is one update old, which saves a product.
     """

@@ -20,7 +20,7 @@ class MeanFieldLikelihood:
     It lowers the cross-entropy of the mean-field marginals, which a prediction rounds.
     With a nudge of 1 the nudged state is the data itself, as in CD-PercLoss; with a
     small one the gradient becomes that of the cross-entropy. From small random weights
-    its hidden units hardly learn: start with `Perceptron`, then go on with this.
+    its hidden units hardly learn: start with `Perceptron`, then continue with this.
 
     Parameters
     ----------

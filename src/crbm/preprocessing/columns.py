@@ -21,15 +21,15 @@ from crbm.preprocessing.missing import MissingValues
 from crbm.preprocessing.table import Table
 
 BOOLEAN = "boolean"  # the form of a column of yes and no among the numbers
-ENOUGH = 10  # cases that give a level a column of its own, whatever the table's size
-ROWS_PER_CASE = 200  # in smaller tables it needs one case per so many rows
+ENOUGH = 10  # a level with this many cases always gets its own column
+ROWS_PER_CASE = 200  # in smaller tables a level needs one case per this many rows
 SMALL = 20  # rows; in larger tables a word counts only if two rows have it
 SECONDS = {"since": 86400.0, "hour": 3600.0}
 
 
 @dataclass
 class Scaled:
-    """Numbers made comparable: no missing ones, mean 0, variance 1; then the marks."""
+    """Numbers with missing ones imputed, mean 0 and variance 1; then the indicators."""
 
     missing: MissingValues
     mean: np.ndarray

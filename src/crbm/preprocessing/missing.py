@@ -77,7 +77,7 @@ class MissingValues:
 
 
 def _medians(X: np.ndarray) -> np.ndarray:
-    """Medians of what is there; 0 for a column that has nothing."""
+    """Medians of the values that are not missing; 0 for a column without any."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # an empty column has none
         return np.nan_to_num(np.nanmedian(X, axis=0), nan=0.0)

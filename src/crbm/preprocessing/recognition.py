@@ -1,4 +1,4 @@
-"""What each column of a table is: numbers, categories, text, dates or an id."""
+"""Recognise the kind of each column: number, category, text, date or id."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from crbm.preprocessing import words
 from crbm.preprocessing.table import Column, Table
 
 KINDS = ("number", "boolean", "categorical", "text", "date")
-FEWEST_ROWS = 10  # of a column that can be told to be an id
-MOST_REPEATS = 0.05  # share of the rows of an id that may repeat another one
-NEARLY_ALL = 0.9  # so many numbers in a column make the others mistakes
-WORDS_OF_TEXT = 3  # a value of a text has more words than that on average
+FEWEST_ROWS = 10  # shorter columns are never recognised as ids
+MOST_REPEATS = 0.05  # largest share of repeated values in an id
+NEARLY_ALL = 0.9  # with this share of numbers, other values are taken as mistakes
+WORDS_OF_TEXT = 3  # texts have more words than this on average
 _ID_NAME = re.compile(r"(^|.*[\W_])(?i:id|uuid|guid|index|row|key)|.*[a-z]I[dD]")
 NUMBERING = "it numbers the rows"
 ALL_DIFFERENT = "nearly every value is different, as in an id"

@@ -181,12 +181,12 @@ def refuse_twice(names: Sequence[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"The {what} name `{name}` comes twice. Rename one.")
+            raise ValueError(f"The {what} name `{name}` appears twice. Rename one.")
         seen.add(name)
 
 
 def to_column(name: str, values: Values) -> Column:
-    """A column of Python or NumPy values, its kind told by them.
+    """A column of Python or NumPy values, with the kind inferred from them.
 
     Numbers among strings become strings, as in a file.
 

@@ -1,4 +1,4 @@
-"""Where mini-batches come from: cases in memory, data sets of any size, loaders."""
+"""Sources of mini-batches: cases in memory, data sets of any size, loaders."""
 
 from __future__ import annotations
 

@@ -30,26 +30,27 @@ WRONG = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
 
 
 class DamagedError(ValueError):
-    """A checkpoint that cannot be read; the one before it may be whole."""
+    """A checkpoint cannot be read; the previous one may be intact."""
 
 
 @dataclass
 class Checkpoint(Hook):
-    """Stores a run at intervals: its weights, optimiser, randomness and position.
+    """Write the state of a run to a file at intervals, and when the run ends.
 
-    The file is replaced whole, so that a good one exists at any moment, whatever ends
-    the process. The one before it is kept beside it, with `.previous` in its name, and
-    used if the newer one is damaged. The file is also written when the run ends. While
-    it is in use, no other run may use it, and Ctrl-C and SIGTERM store the run once
-    more and raise `Interrupted`. If the disk is full, the run warns and goes on.
+    The state has the weights, the optimiser, the random generators and the position.
+    The file is replaced only by a complete one, so a valid file exists even if the
+    process is killed. The previous file is renamed with `.previous` and is used if the
+    newer one is damaged. No other run can use the file at the same time. Ctrl-C and
+    SIGTERM write the file once more and raise `Interrupted`. If the disk is full, the
+    run continues with a warning.
 
     Parameters
     ----------
     path
-        The file; its folder is made.
+        The file; its folder is created.
     every_seconds, every_epochs
-        When to write it: after so much time, also within an epoch, and after so many
-        epochs; None never does.
+        Intervals between two files, in seconds (also within an epoch) and in epochs;
+        None for never.
     settings
         Plain data that must be the same when the run is resumed, beyond what `fit`
         compares itself.
@@ -113,7 +114,7 @@ class Checkpoint(Hook):
         self._due = time.monotonic() + seconds
 
     def _save_or_stop(self, run: Run) -> None:
-        """Write the file; then stop if a signal asked for it."""
+        """Write the file; then raise `Interrupted` if there was a signal."""
         failure = self._try_to_save(run)
         self._wait()
         if self._stop.is_set():
@@ -127,15 +128,15 @@ class Checkpoint(Hook):
             )
 
     def _try_to_save(self, run: Run) -> str | None:
-        """Write the file; what failed, if the system did not let us."""
+        """Write the file; returns a message if the operating system refuses."""
         try:
             self._save(run)
         except OSError as error:
             failure = (
                 f"`{self.path}` could not be written: {error.strerror or error}. The "
-                "checkpoint before it is unchanged, if there is any."
+                "previous checkpoint, if there is one, is unchanged."
             )
-            warnings.warn(f"{failure} Training goes on.", RuntimeWarning, 2)
+            warnings.warn(f"{failure} Training continues.", RuntimeWarning, 2)
             return failure
         return None
 
@@ -161,9 +162,8 @@ class Checkpoint(Hook):
         n_done = len(state["history"]["epochs"])
         if n_done > run.n_epochs_total:
             raise ValueError(
-                f"`{self.path}` has {n_done} epochs behind it, more than the "
-                f"`n_epochs`={run.n_epochs_total} asked for. Raise it, or choose "
-                "another file."
+                f"`{self.path}` has {n_done} epochs, more than "
+                f"`n_epochs`={run.n_epochs_total}. Raise it, or choose another file."
             )
         run.restore(state)
 
@@ -212,11 +212,12 @@ class Checkpoint(Hook):
 
 
 def _damage_error(file: Path, error: Exception) -> DamagedError:
-    return DamagedError(f"`{file}` is not a whole checkpoint: {one_line(str(error))}.")
+    reason = one_line(str(error))
+    return DamagedError(f"`{file}` is not a complete checkpoint: {reason}.")
 
 
 def _n_bytes(run: Run) -> int:
-    """What the files of a run take at least: two generations and a draft."""
+    """Disk space of a run: two checkpoints and a temporary file."""
     tensors = (leaf for _, leaf in flatten(run.state()) if isinstance(leaf, Tensor))
     return 3 * sum(tensor.nbytes for tensor in tensors)
 

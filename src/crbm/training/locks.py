@@ -1,4 +1,4 @@
-"""Locks: one run at a time uses a checkpoint."""
+"""Lock files, so that only one run at a time uses a checkpoint."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 try:
     fcntl: Any = importlib.import_module("fcntl")
-except ImportError:  # Windows: runs there are not kept apart
+except ImportError:  # Windows, where nothing is locked
     fcntl = None
 
 
 @contextmanager
 def file_lock(path: Path, what: str) -> Iterator[None]:
-    """Hold the lock file `path` inside this context; refused while another run does.
+    """Hold the lock file `path` inside this context; raises if another run holds it.
 
-    The system releases the lock of a process that dies, so that a file left behind by
-    one is no obstacle. `what` names what is locked in the message.
+    The operating system releases the lock of a process that dies, so a lock file that
+    it leaves does no harm. `what` is the name of the locked object for the message.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Shows how far a run is: a bar on a terminal, a line per epoch elsewhere if asked."""
+"""Show the progress of a run: a bar on a terminal, or a line per epoch."""
 
 from __future__ import annotations
 

@@ -48,9 +48,9 @@ class Run:
     n_cases
         Cases of an epoch; None where that is known only after the first.
     data
-        Where the batches come from.
+        Source of the batches.
     hooks
-        What is called during the run, in order of priority.
+        The hooks in order of priority.
     settings
         Plain data that must be the same when the run is resumed.
 
@@ -112,10 +112,10 @@ class Run:
         return self.randomness.generators["now"]
 
     def remaining(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The batches of the present epoch without those already learned from.
+        """The batches of the current epoch that have not been used yet.
 
-        The order of the cases is as long as the data, so it is not kept but drawn again
-        from the generator as it was at the start of the epoch.
+        The order of the cases is not stored, because it is as long as the data. It is
+        drawn again from the generator's state at the start of the epoch.
         """
         now = self._order.get_state()
         if not self.n_updates:

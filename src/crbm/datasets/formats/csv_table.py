@@ -27,7 +27,7 @@ from crbm.preprocessing import Table
 SEPARATORS = (",", ";", "\t", "|")
 # Missing values beside those that pyarrow knows (empty, NA, null, NaN, ...).
 NO_VALUES = ("?", "#NV", "#N/V", "None")
-_SAMPLE = 2**16  # characters from which separator and decimal point are told
+_SAMPLE = 2**16  # characters from which separator and decimal point are inferred
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -162,7 +162,7 @@ def _parse(path: Path, content: bytes, names: list[str], dialect: Dialect) -> An
     try:
         return reader.read_csv(
             pa.BufferReader(content),
-            # pyarrow reports the row of an error only with a single thread, and tells
+            # pyarrow reports the row of an error only with a single thread, and infers
             # the types of the columns from one block.
             read_options=reader.ReadOptions(
                 use_threads=False,
