@@ -53,7 +53,7 @@ def test_the_load_is_measured(monkeypatch):
     monkeypatch.setattr(serving, "SECONDS", 0.3)
     monkeypatch.setattr(serving, "N_HIDDEN", 4)
     monkeypatch.setattr(serving, "ARRIVALS", (50,))
-    rows = serving.rows(say=lambda text: None)
+    rows = serving.rows(echo=lambda text: None)
     assert [row["load"] for row in rows] == [
         "50 arrive a second",
         "32 clients at once",
