@@ -6,7 +6,7 @@ from sklearn.metrics import f1_score
 
 import crbm
 from crbm import datasets, metrics
-from crbm.commands import evaluate, train
+from crbm.commands import evaluate, measures, train
 from crbm.commands.reading import Reading
 
 
@@ -18,11 +18,16 @@ def test_measures_equal_those_of_crbm_metrics(trained, folder, pets):
     assert report["metrics"] == {
         "hamming_error": metrics.hamming_error(Y, predicted),
         "subset_accuracy": metrics.subset_accuracy(Y, predicted),
+        "example_f1": metrics.example_f1(Y, predicted),
+        "jaccard": metrics.jaccard(Y, predicted),
         "micro_f1": metrics.micro_f1(Y, predicted),
         "macro_f1": metrics.macro_f1(Y, predicted),
+        "average_precision": metrics.average_precision(Y, p),
+        "ranking_loss": metrics.ranking_loss(Y, p),
         "label_log_loss": metrics.label_log_loss(Y, p),
         "expected_calibration_error": metrics.expected_calibration_error(Y, p),
         "joint_log_loss": metrics.joint_log_loss(model.score_samples(pets.X, Y)),
+        "impossible_share": metrics.impossible_share(model.score_samples(pets.X, Y)),
     }
     cat = report["labels"][1]
     assert cat["label"] == "cat"
@@ -73,4 +78,4 @@ def test_the_calibration_curve_is_drawn(trained, folder, tmp_path):
 
 def test_every_measure_has_a_meaning():
     for name in ("hamming_error", "joint_log_loss", "changed_error"):
-        assert len(evaluate.meaning(name)) > 20
+        assert len(measures.meaning(name)) > 20

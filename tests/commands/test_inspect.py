@@ -14,7 +14,8 @@ def test_kind_sizes_labels_and_training(trained, pets):
     assert found["kind"] == "HashCRBMClassifier"
     assert (found["n_features"], found["n_labels"], found["n_hidden"]) == (4, 6, 128)
     assert found["label_names"] == list(pets.label_names)
-    assert found["trained_on"] == {"name": "pets", "n_cases": 120}
+    assert found["trained_on"].items() >= {"name": "pets", "n_cases": 120}.items()
+    assert found["trained_on"]["part"] == "all"
     assert found["settings"]["learning_rate"] == 0.1
     assert found["training"][0]["epochs"] == 40
     assert found["training"][0]["last_loss"] < found["training"][0]["first_loss"]

@@ -16,9 +16,19 @@ from rich.table import Table
 if TYPE_CHECKING:
     from crbm.commands.predict import Predictions
 
+# Parts of a report that are printed as lists and tables, not as facts.
+LISTED = (
+    "label_names",
+    "feature_names",
+    "columns",
+    "training",
+    "attract",
+    "exclude",
+    "held_out",
+    "notices",
+)
 
-# Parts of `crbm inspect` that are not one line each.
-LISTED = {"label_names", "feature_names", "columns", "training", "attract", "exclude"}
+
 MOST_COLUMNS = 40  # of a table that are listed
 
 
@@ -32,8 +42,26 @@ def training(report: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         typer.echo(as_text(report))
         return
-    _print_facts(report)
+    _print_facts({name: value for name, value in report.items() if name not in LISTED})
+    if "held_out" in report:
+        _print_held_out(report["held_out"])
+    _print_notices(report)
     typer.echo(f"Next: crbm evaluate {report['out']} DATA, crbm inspect, crbm serve")
+
+
+def _print_held_out(found: Mapping[str, Any]) -> None:
+    from crbm.commands.report import titled
+
+    typer.echo(
+        f"On {found['n_cases']} held-out rows, learned from the other "
+        f"{found['n_train']}; the saved model has learned from all rows:"
+    )
+    _print_rows([{"": name, **titled(s)} for name, s in found["metrics"].items()])
+
+
+def _print_notices(report: Mapping[str, Any]) -> None:
+    for notice in report.get("notices", ()):
+        typer.echo(f"Note: {notice}", err=True)
 
 
 def predictions(results: Predictions, out: Path | None, *, as_json: bool) -> None:
@@ -52,7 +80,7 @@ def predictions(results: Predictions, out: Path | None, *, as_json: bool) -> Non
 
 def evaluation(report: Mapping[str, Any], *, as_json: bool) -> None:
     """Print the measures of `crbm evaluate`."""
-    from crbm.commands.evaluate import meaning
+    from crbm.commands.measures import meaning
 
     if as_json:
         typer.echo(as_text(report))
@@ -64,6 +92,7 @@ def evaluation(report: Mapping[str, Any], *, as_json: bool) -> None:
     Console().print(table)
     if "labels" in report:
         _print_rows(report["labels"])
+    _print_notices(report)
 
 
 def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
@@ -71,8 +100,7 @@ def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         typer.echo(as_text(report))
         return
-    facts = {name: value for name, value in report.items() if name not in LISTED}
-    _print_facts(facts)
+    _print_facts({name: value for name, value in report.items() if name not in LISTED})
     names = report["label_names"]
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     typer.echo(f"labels: {', '.join(names[:20])}{more}")
@@ -87,6 +115,7 @@ def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
             typer.echo(f"labels that {kind} each other most (log odds ratio):")
             for one, other, strength in report[kind]:
                 typer.echo(f"  {strength:+.2g}  {one}, {other}")
+    _print_notices(report)
 
 
 def _print_facts(report: Mapping[str, Any]) -> None:

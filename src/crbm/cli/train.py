@@ -97,6 +97,16 @@ def train(
             "of `crbm serve` offers as examples.",
         ),
     ] = 8,
+    held_out: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.5,
+            help="Fraction of the rows to measure the error on. The saved model learns "
+            "from all rows; a second fit without these rows predicts them, so that "
+            "training takes about twice as long. 0 skips it.",
+        ),
+    ] = 0.1,
     checkpoint_dir: Annotated[
         Path | None,
         typer.Option(help="Folder for checkpoints, used by this run alone."),
@@ -116,7 +126,10 @@ def train(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Train a model on DATA and save it with its label names and preprocessing."""
+    """Train a model on DATA, save it, and measure its error on held-out rows.
+
+    A page about the model is written beside it (MODEL.report.html).
+    """
     from crbm.commands import train as command
 
     report = command.run(
@@ -138,6 +151,7 @@ def train(
         },
         preprocessing=preprocessing,
         validation=validation,
+        held_out=held_out,
         reading=reading,
         n_examples=examples,
         force=force,

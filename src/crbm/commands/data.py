@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,13 +52,28 @@ def select_part(data: Dataset, part: str | None, default: str = "all") -> Datase
     if part is None or part == "all":
         return data
     if part in data.splits:
-        return _select_rows(data, data.splits[part])
+        return _named(part, _select_rows(data, data.splits[part]))
     if data.splits or part not in PARTS:
         known = ", ".join(f"`{name}`" for name in (*(data.splits or PARTS), "all"))
         raise ValueError(
             f"`{data.name}` has no part `{part}`; it has {known}. Choose one of them."
         )
-    return _select_rows(data, getattr(datasets.folds(data)[0], part))
+    return _named(part, _select_rows(data, getattr(datasets.folds(data)[0], part)))
+
+
+def _named(part: str, rows: Dataset) -> Dataset:
+    """The rows of a part, of which all are that part."""
+    return replace(rows, splits={part: np.arange(len(rows))})
+
+
+def identity(source: str, data: Dataset) -> dict[str, str]:
+    """Which rows these are: name, part and, for a file, its checksum."""
+    whole = [name for name, rows in data.splits.items() if len(rows) == len(data)]
+    found = {"name": data.name, "part": whole[0] if whole else "all"}
+    if Path(source).is_file():
+        with Path(source).open("rb") as stream:
+            found["sha256"] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
 
 
 def for_model(
@@ -91,6 +107,11 @@ def for_model(
         feature_names=(),
         label_names=(),
     )
+
+
+def to_dense(Y: Any) -> np.ndarray:
+    """The labels as a dense array."""
+    return Y.toarray() if issparse(Y) else np.asarray(Y)
 
 
 def _refuse_column_options(path: Path, reading: Reading) -> None:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 
 from crbm import persistence, plotting
+from crbm.commands import notices
 from crbm.commands.images import image_shape
 from crbm.commands.output import check_output_path
 from crbm.estimators import (
@@ -57,6 +58,7 @@ def run(
         strength = label_couplings(classifier)
         names = classifier.label_names_
         report |= strongest_pairs(strength, names, n_pairs)
+        report["notices"] = notices.about_couplings(strength)
         if draw is not None:
             plotting.save(plotting.label_couplings, draw, strength, names)
     elif draw is not None:
@@ -112,7 +114,7 @@ def is_coupled(classifier: LabelSetClassifier) -> bool:
 
 
 def label_couplings(
-    classifier: StructuredClassifier,
+    classifier: LabelSetClassifier,
 ) -> Float[np.ndarray, "labels labels"]:
     """How much each label raises the log-odds of each other label.
 

@@ -13,7 +13,8 @@ import torch
 from scipy.sparse import issparse
 
 from crbm import paths
-from crbm.commands.data import load, select_part
+from crbm.commands import judging, report
+from crbm.commands.data import identity, load, select_part
 from crbm.commands.output import (
     check_checkpoint_dir,
     check_output_path,
@@ -44,11 +45,15 @@ def run(
     parameters: Mapping[str, Any] | None = None,
     validation: float | None = None,
     preprocessing: str | None = None,
+    held_out: float = 0.0,
     reading: Reading = Reading(),  # noqa: B008 - a constant
     n_examples: int = N_EXAMPLES,
     force: bool = False,
 ) -> dict[str, Any]:
     """Train a classifier, save it to `out` and return a summary as plain data.
+
+    A page that describes the model is written beside it, `m.report.html` for
+    `m.safetensors`.
 
     Parameters
     ----------
@@ -64,10 +69,16 @@ def run(
     preprocessing
         Preprocessing of the inputs. By default `none` if all inputs are 0 or 1 or are
         encoded as columns of a table, else `standardise`.
+    held_out
+        Fraction of the rows to measure the error on, with a second fit to the others
+        after the model is saved; 0 measures nothing.
     n_examples
         How many rows of the data the model file keeps, to try the model on.
     """
     check_output_path(out, force=force, endings=(".safetensors",))
+    check_output_path(report.path_of(out), force=force, endings=(".html",))
+    if not 0 <= held_out <= 0.5:
+        raise ValueError(f"`held_out` must be between 0 and 0.5; got {held_out}.")
     check_checkpoint_dir((parameters or {}).get("checkpoint_dir"))
     all_rows = load(source, reading)
     data = select_part(all_rows, reading.part, default="train")
@@ -83,7 +94,7 @@ def run(
             "--preprocessing and --validation."
         )
     classifier.set_params(**check_parameters(classifier, parameters or {}))
-    held_out = None
+    valid = None
     if validation is not None:
         classifier.set_params(early_stopping=True, validation_fraction=validation)
     elif (
@@ -91,13 +102,15 @@ def run(
         and reading.part in (None, "train")
         and isinstance(classifier, StructuredClassifier)
     ):
-        held_out = select_part(all_rows, "valid")
+        valid = select_part(all_rows, "valid")
     n_bytes = least_bytes(classifier, data)
     if n_bytes < LARGEST_MODEL:
         paths.check_space(out.parent, n_bytes)
-    fit(classifier, data, held_out, n_examples=n_examples)
+    fit(classifier, data, valid, n_examples=n_examples)
+    classifier.describe(trained_on=classifier.trained_on_ | identity(source, data))
     save_or_keep(classifier, out)
-    return {"out": str(out), **summary(classifier)}
+    found = {"out": str(out), **summary(classifier)}
+    return found | judging.run(classifier, data, out, held_out, **_fit_options(valid))
 
 
 def least_bytes(classifier: LabelSetClassifier, data: Dataset) -> int:
@@ -132,17 +145,19 @@ def fit(
     n_examples: int = N_EXAMPLES,
 ) -> None:
     """Fit to a data set and store its column names, to match files by name later."""
-    X, validation = to_inputs(data.X), None
-    if held_out is not None:
-        validation = (to_inputs(held_out.X), held_out.Y)
-    options = {} if validation is None else {"validation": validation}
-    classifier.fit(X, data.Y, **options)
+    X = to_inputs(data.X)
+    classifier.fit(X, data.Y, **_fit_options(held_out))
     classifier.describe(
         label_names=data.label_names,
         trained_on=data.summary(),
         examples=example_rows(X, n_examples),
         output_shape=data.output_shape,
     )
+
+
+def _fit_options(valid: Dataset | None) -> dict[str, Any]:
+    """The validation rows as an argument of `fit`, if there are any."""
+    return {} if valid is None else {"validation": (to_inputs(valid.X), valid.Y)}
 
 
 def example_rows(X: Any, count: int) -> Any:
