@@ -32,7 +32,7 @@ def test_each_command_has_help(arguments):
 
 
 def test_the_models_in_the_help_exist():
-    listed = re.search(r"Kind of model, e\.g\. (.*?)\.", help_text("train"))[1]
+    listed = re.search(r"Kind of model: (.*?)\.", help_text("train"))[1]
     assert set(re.split(r", | or ", listed)) <= MODELS.keys()
 
 

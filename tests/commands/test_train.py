@@ -20,7 +20,7 @@ def test_the_model_file_includes_the_scaling_of_the_inputs(trained, pets):
     assert model.trained_on_["feature_names"] == list(pets.feature_names)
 
 
-@pytest.mark.parametrize("model", train.MODELS)
+@pytest.mark.parametrize("model", [name for name in train.MODELS if name != "auto"])
 def test_every_kind_trains(model, folder, tmp_path):
     out = tmp_path / "m.safetensors"
     report = train.run(
@@ -33,6 +33,18 @@ def test_every_kind_trains(model, folder, tmp_path):
     assert type(crbm.load(out)) is train.MODELS[model]
     assert report["epochs"] <= 2
     assert 0 < report["validation"] < 1
+
+
+def test_auto_trains_and_refuses_what_it_does_itself(folder, tmp_path):
+    out = tmp_path / "m.safetensors"
+    options = {"members": ["forest"], "metric": "jaccard", "random_state": 0}
+    report = train.run(str(folder / "pets.npz"), out, model="auto", parameters=options)
+    assert crbm.load(out).metric == "jaccard"
+    assert report["members"] == ["forest"]
+    with pytest.raises(ValueError, match="Leave out --preprocessing"):
+        train.run(
+            str(folder / "pets.npz"), out, model="auto", validation=0.2, force=True
+        )
 
 
 def test_the_same_seed_gives_the_same_model(folder, tmp_path):

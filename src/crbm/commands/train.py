@@ -116,7 +116,10 @@ def run(
 def least_bytes(classifier: LabelSetClassifier, data: Dataset) -> int:
     """A lower bound on the size of the model's file: the weights that are sure."""
     n_labels, n_hidden = data.Y.shape[1], getattr(classifier, "n_hidden", 0)
-    n_inputs = 0 if classifier.preprocessing == "kernel" else data.X.shape[1]
+    if not isinstance(classifier, StructuredClassifier):
+        return 4 * n_labels
+    of_kernel = classifier.preprocessing in ("kernel", "rbf")
+    n_inputs = 0 if of_kernel else data.X.shape[1]
     n_members = getattr(classifier, "n_estimators", 1)
     return 4 * n_members * (n_inputs * (n_labels + n_hidden) + n_labels * n_hidden)
 
