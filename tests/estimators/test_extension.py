@@ -69,6 +69,7 @@ def test_every_class_of_the_library_registers_itself():
         "crf": crbm.CRFClassifier,
         "crbm": crbm.CRBMClassifier,
         "hash-crbm": crbm.HashCRBMClassifier,
+        "auto": crbm.AutoClassifier,
     } == MODELS
 
 

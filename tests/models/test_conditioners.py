@@ -253,7 +253,7 @@ def test_the_core_runs_on_another_device(device, units):
     model = crbm.CRBM(4, 6, 3, visible=units, device=device)
     u = torch.zeros(2, 4, device=device)
     biases = [
-        crbm.models.crbm._shifted(b, u, w)
+        crbm.models.crbm._conditioned_bias(b, u, w)
         for b, w in ((model.bias_v, model.weight_uv), (model.bias_h, model.weight_uh))
     ]
     energy = BipartiteEnergy(Dense(model.weight_vh), *biases, units).detach()
