@@ -16,6 +16,10 @@ KINDS = {
     "categorical-2": units.Categorical(2),
     "categorical-3": units.Categorical(3),
     "gaussian": units.Gaussian(),
+    "mixed": units.Mixed(
+        ((units.Bernoulli(), 1), (units.Categorical(3), 3), (units.Categorical(2), 2))
+    ),
+    "mixed, real": units.Mixed(((units.Categorical(4), 4), (units.Gaussian(), 2))),
 }
 FINITE = {name: kind for name, kind in KINDS.items() if kind.is_finite}
 N_NUMBERS = 6
@@ -38,19 +42,34 @@ def field():
 
 def layer(kind):
     """All states of a layer as rows, built by itertools from the values of a unit."""
-    values = kind.states(torch.empty(0, dtype=torch.float64)).tolist()
-    rows = itertools.product(values, repeat=N_NUMBERS // kind.width)
+    like = torch.empty(0, dtype=torch.float64)
+    values = [
+        part.states(like).tolist()
+        for part, size in kind.layer(N_NUMBERS)
+        for _ in range(size // part.width)
+    ]
+    rows = itertools.product(*values)
     return torch.tensor(
         [list(itertools.chain(*row)) for row in rows], dtype=torch.float64
     )
+
+
+def widths(kind):
+    """Numbers of each unit of the layer."""
+    return [
+        part.width
+        for part, size in kind.layer(N_NUMBERS)
+        for _ in range(size // part.width)
+    ]
 
 
 def some_known(kind, n_cases=4):
     """The first unit known in the first case, the second unit in the last."""
     value = kind.sample(torch.zeros(n_cases, N_NUMBERS).double(), seeded(1))
     known = torch.full_like(value, torch.nan)
-    known[0, : kind.width] = value[0, : kind.width]
-    known[-1, kind.width : 2 * kind.width] = value[-1, kind.width : 2 * kind.width]
+    first, second = widths(kind)[:2]
+    known[0, :first] = value[0, :first]
+    known[-1, first : first + second] = value[-1, first : first + second]
     return known
 
 
@@ -115,7 +134,16 @@ def test_samples_have_the_mean_and_variance(kind, source, how):
     given = (mean if how == "sample_mean" else field).expand(n_samples, -1).clone()
     source = generator if source == "generator" else Stream(generator)
     found = getattr(kind, how)(given, source)
-    variance = torch.ones_like(mean) if not kind.is_finite else mean * (1 - mean)
+    variance = torch.cat(
+        [
+            part * (1 - part) if unit.is_finite else torch.ones_like(part)
+            for (unit, size), part in zip(
+                kind.layer(N_NUMBERS),
+                mean.split([size for _, size in kind.layer(N_NUMBERS)]),
+                strict=True,
+            )
+        ]
+    )
     error = (found.mean(0) - mean).abs() / (variance / n_samples).sqrt()
     assert error.max() < 4.5  # standard errors; 1e-5 for one of a hundred numbers
     # the variance of a sample's variance is at most 2 / n for these units
@@ -135,7 +163,7 @@ def test_log_losses_are_minus_log_probabilities(finite, field):
     mean = finite.mean(field)
     expected = finite.log_partition(field) - (truth * field).sum(-1)
     assert_close(finite.log_losses(mean, truth).sum(-1), expected)
-    truth[0, : finite.width] = torch.nan
+    truth[0, : widths(finite)[0]] = torch.nan
     losses = finite.log_losses(mean, truth)
     assert losses.isnan().sum() == 1
     assert losses[0, 0].isnan()
@@ -155,7 +183,8 @@ def test_errors_count_wrong_units(finite):
     truth = layer(finite)[:4]
     other = truth.roll(1, dims=0)
     errors = finite.errors(other * 0.8 + 0.01, truth)
-    different = (truth != other).unflatten(-1, (-1, finite.width)).any(-1)
+    parts = (truth != other).split(widths(finite), -1)
+    different = torch.stack([part.any(-1) for part in parts], -1)
     assert_close(errors, different.double())
     assert_close(finite.hamming(other, truth), different.double().sum(-1))
 
@@ -165,6 +194,19 @@ def test_hamming_loss_is_linear(finite):
     truth, slope = rows[5], finite.hamming_slope(rows[5])
     expected = finite.hamming(rows, truth) - finite.hamming(rows[0], truth)
     assert_close((rows - rows[0]) @ slope, expected)
+
+
+def test_mixed_layers_enumerate_their_states():
+    from crbm.inference.enumeration import layer_states
+
+    found = layer_states(KINDS["mixed"], N_NUMBERS, like=torch.empty(0).double())
+    assert_close(found, layer(KINDS["mixed"]))
+    part = layer_states(KINDS["mixed"], N_NUMBERS, like=found, start=3, stop=7)
+    assert_close(part, found[3:7])
+    with pytest.raises(ValueError, match="must be 6, the numbers of all parts"):
+        KINDS["mixed"].check_size("n_visible", 5)
+    with pytest.raises(TypeError, match="no list for one unit"):
+        KINDS["mixed"].states(found)
 
 
 def test_gaussian_units_have_no_hamming_loss():

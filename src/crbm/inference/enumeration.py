@@ -34,12 +34,18 @@ def layer_states(
     stop: int | None = None,
 ) -> Float[Tensor, "states numbers"]:
     """All states of a layer in counting order, or those from `start` to `stop`."""
-    values, n_units = units.states(like), n_numbers // units.width
-    stop = len(values) ** n_units if stop is None else stop
-    numbers = torch.arange(start, stop, device=like.device)[:, None]
-    places = torch.arange(n_units - 1, -1, -1, device=like.device)
-    digits = numbers // len(values) ** places % len(values)
-    return values[digits].flatten(1)
+    values = [
+        kind.states(like)
+        for kind, size in units.layer(n_numbers)
+        for _ in range(size // kind.width)
+    ]
+    stop = math.prod(len(own) for own in values) if stop is None else stop
+    rest = torch.arange(start, stop, device=like.device)
+    columns = []
+    for own in reversed(values):
+        columns.append(own[rest % len(own)])
+        rest = rest // len(own)
+    return torch.cat([like.new_empty(stop - start, 0), *reversed(columns)], -1)
 
 
 def sums(energy: Energy) -> tuple[Tensor, Tensor]:
@@ -86,13 +92,13 @@ def is_enumerable(energy: Energy) -> bool:
 
 def check_size(name: str, units: Units, n_numbers: int) -> None:
     """Refuse a layer with too many states to enumerate."""
-    if not units.is_finite:
-        units.states(torch.empty(0))  # raises, and says why
-    n_bits = math.log2(len(units.states(torch.empty(0)))) * (n_numbers // units.width)
+    for kind, _ in units.layer(n_numbers):
+        kind.states(torch.empty(0))  # raises for real values, and says why
+    n_bits = units.n_bits(n_numbers)
     if n_bits > LARGEST_LAYER:
         raise ValueError(
             f"Enumeration needs {name} of at most {LARGEST_LAYER}; got "
-            f"{n_numbers // units.width}, which would mean 2^{n_bits:.0f} states. Pass "
+            f"{units.n_units(n_numbers)}, which would mean 2^{n_bits:.0f} states. Pass "
             "`candidates`, or use mean_field, loopy_bp or gibbs."
         )
 

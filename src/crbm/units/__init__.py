@@ -1,0 +1,11 @@
+"""Kinds of units: what a visible or hidden unit can be, and its distribution.
+
+A unit that receives the field x has p(s) proportional to exp(s . x + log_base(s)). This
+package is the only place that knows what s is; energies, inference and objectives ask.
+"""
+
+from crbm.units.base import Units
+from crbm.units.kinds import BERNOULLI, Bernoulli, Categorical, Gaussian
+from crbm.units.mixed import Mixed
+
+__all__ = ["BERNOULLI", "Bernoulli", "Categorical", "Gaussian", "Mixed", "Units"]
