@@ -82,6 +82,8 @@ OBJECTIVES = {
     "candidates": objectives.CandidateLikelihood(),
     "exact": objectives.ExactLikelihood(),
     "beliefs": objectives.BeliefLikelihood(5),
+    "pseudo-likelihood": objectives.PseudoLikelihood(),
+    "ratio matching": objectives.RatioMatching(n_blocks=3),
 }
 
 
@@ -94,6 +96,10 @@ def refusal(objective, model, units):
         return "no Hamming loss"
     if objective == "exact" and real and model != "no hidden":
         return "no finite list of states"
+    if objective == "pseudo-likelihood" and real and model != "no hidden":
+        return "needs outputs with a finite list of values"
+    if objective == "ratio matching" and real:
+        return "needs outputs with a finite list of values"
     if objective == "mean field" and model in BINARY_MODELS:
         return "needs a model with hidden units"
     if objective == "beliefs" and model != "crf":

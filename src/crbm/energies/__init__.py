@@ -2,19 +2,24 @@
 
 from crbm.energies.base import Energy
 from crbm.energies.bipartite import BipartiteEnergy
-from crbm.energies.couplings import Conv2d, Coupling, Dense
+from crbm.energies.blocks import BlockConditional, block_conditional
+from crbm.energies.couplings import Conv2d, Coupling, Dense, Windowed
 from crbm.energies.functional import FunctionalEnergy
-from crbm.energies.kinds import is_bipartite, is_pairwise
+from crbm.energies.kinds import has_blocks, is_bipartite, is_pairwise
 from crbm.energies.pairwise import PairwiseEnergy
 
 __all__ = [
     "BipartiteEnergy",
+    "BlockConditional",
     "Conv2d",
     "Coupling",
     "Dense",
     "Energy",
     "FunctionalEnergy",
     "PairwiseEnergy",
+    "Windowed",
+    "block_conditional",
+    "has_blocks",
     "is_bipartite",
     "is_pairwise",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import conv2d, conv_transpose2d
 from torch.nn.grad import conv2d_weight
@@ -99,7 +99,31 @@ class Dense(Coupling):
 
 
 @dataclass(frozen=True)
-class Conv2d(Coupling):
+class Windowed(Coupling):
+    """A coupling in which a hidden unit sees only a window of the visible units.
+
+    Visible units that are far enough apart share no hidden unit. They form blocks whose
+    units are independent given all others.
+    """
+
+    @property
+    @abstractmethod
+    def n_blocks(self) -> int:
+        """The number of blocks."""
+
+    @abstractmethod
+    def in_block(self, block: int) -> Bool[Tensor, " positions"]:
+        """Which positions belong to a block."""
+
+    @abstractmethod
+    def window_sums(
+        self, x: Float[Tensor, "... positions"]
+    ) -> Float[Tensor, "... positions"]:
+        """The sum over all positions that are coupled to each position."""
+
+
+@dataclass(frozen=True)
+class Conv2d(Windowed):
     """The same small window of weights at every position of an image.
 
     Both layers are images of one size, flattened row by row with the channels of a
@@ -141,6 +165,25 @@ class Conv2d(Coupling):
         return conv2d_weight(
             self._image(v), self.weight.shape, self._image(h), padding=self._padding
         )
+
+    @property
+    def n_blocks(self) -> int:
+        height, width = self.weight.shape[-2:]
+        return height * width
+
+    def in_block(self, block: int) -> Bool[Tensor, " positions"]:
+        height, width = self.weight.shape[-2:]
+        rows = torch.arange(self.size[0], device=self.weight.device) % height
+        columns = torch.arange(self.size[1], device=self.weight.device) % width
+        chosen = (rows == block // width)[:, None] & (columns == block % width)
+        return chosen.flatten()
+
+    def window_sums(
+        self, x: Float[Tensor, "... positions"]
+    ) -> Float[Tensor, "... positions"]:
+        ones = x.new_ones(1, 1, *self.weight.shape[-2:])
+        image = x.reshape(-1, 1, *self.size)
+        return conv2d(image, ones, padding=self._padding).reshape(x.shape)
 
     @property
     def _padding(self) -> tuple[int, int]:

@@ -22,6 +22,8 @@ from crbm.objectives import (
     MeanFieldLikelihood,
     Objective,
     Perceptron,
+    PseudoLikelihood,
+    RatioMatching,
 )
 from crbm.types import Batch, Found, Marginals
 
@@ -33,6 +35,8 @@ OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "max_margin": MaxMargin,
     "mean_field": MeanFieldLikelihood,
     "exact": ExactLikelihood,
+    "pseudo_likelihood": PseudoLikelihood,
+    "ratio_matching": RatioMatching,
 }
 MODULES = {"objective": "objectives", "inference": "inference"}
 INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
@@ -59,9 +63,9 @@ class CRBMClassifier(StructuredClassifier):
         starts all biases at zero. On images -2 often ends better.
     objective, objective_params
         An object of `crbm.objectives`, or a name: "perceptron" (CD-PercLoss), "cd",
-        "max_margin", "mean_field" (best after one of the others, with `warm_start`) or,
-        with at most 20 labels, "exact"; the parameters of a named one, e.g.
-        `{"n_steps": 10}`.
+        "max_margin", "mean_field" (best after one of the others, with `warm_start`),
+        "pseudo_likelihood", "ratio_matching" or, with at most 20 labels, "exact"; the
+        parameters of a named one, e.g. `{"n_steps": 10}`.
     inference, inference_params
         How to predict: a function of an energy, e.g. `partial(mean_field.run,
         n_steps=5)`, or a name: "mean_field", "loopy_bp", "search" (the lowest free

@@ -11,6 +11,8 @@ from crbm.objectives.exact_likelihood import ExactLikelihood
 from crbm.objectives.max_margin import MaxMargin
 from crbm.objectives.mean_field_likelihood import MeanFieldLikelihood
 from crbm.objectives.perceptron import Perceptron
+from crbm.objectives.pseudo_likelihood import PseudoLikelihood
+from crbm.objectives.ratio_matching import RatioMatching
 
 __all__ = [
     "BeliefLikelihood",
@@ -22,5 +24,7 @@ __all__ = [
     "Objective",
     "Perceptron",
     "PersistentContrastiveDivergence",
+    "PseudoLikelihood",
+    "RatioMatching",
     "start",
 ]
