@@ -1,7 +1,12 @@
-"""Load data sets by name, read your own files, add noise, make folds, scale inputs."""
+"""Load data sets by name, read files and images, add noise, make folds."""
 
 from crbm.datasets.dataset import Dataset
 from crbm.datasets.files import read, write
+from crbm.datasets.images.dataset import ImageDataset
+from crbm.datasets.images.decoding import read_image
+from crbm.datasets.images.labels import MaskLabels
+from crbm.datasets.images.masks import read_mask, write_mask
+from crbm.datasets.images.reading import as_images, read_images
 from crbm.datasets.locate import DataNotFoundError
 from crbm.datasets.named import available, fetch, load
 from crbm.datasets.noise import binarise, denoising, flip_pixels, occlude
@@ -13,6 +18,9 @@ __all__ = [
     "DataNotFoundError",
     "Dataset",
     "Fold",
+    "ImageDataset",
+    "MaskLabels",
+    "as_images",
     "available",
     "binarise",
     "denoising",
@@ -25,5 +33,9 @@ __all__ = [
     "occlude",
     "pipeline",
     "read",
+    "read_image",
+    "read_images",
+    "read_mask",
     "write",
+    "write_mask",
 ]

@@ -14,11 +14,28 @@ from crbm.datasets import embedded
 from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats import arff, idx, libsvm, npz
 from crbm.datasets.formats._common import file_error
+from crbm.datasets.images.dataset import ImageDataset
+from crbm.datasets.images.labels import MaskLabels
+from crbm.datasets.images.reading import read_images
 
 _PARTS = ("train", "valid", "test")
 _ROWS = {"majmin": (1587, 471, 480), "mturk": (597, 123, 195)}
 _N_TAGS = {"majmin": 96, "mturk": 95}
 _N_TAG_INPUTS = 389
+_CAMVID = {  # the labels of the SegNet tutorial in its order and colours
+    "sky": (128, 128, 128),
+    "building": (128, 0, 0),
+    "pole": (192, 192, 128),
+    "road": (128, 64, 128),
+    "pavement": (60, 40, 222),
+    "tree": (128, 128, 0),
+    "sign": (192, 128, 128),
+    "fence": (64, 64, 128),
+    "car": (64, 0, 128),
+    "pedestrian": (64, 64, 0),
+    "bicyclist": (0, 128, 192),
+    "unlabelled": (0, 0, 0),
+}
 
 
 def mulan(files: list[Path], n_labels: int) -> Dataset:
@@ -91,6 +108,28 @@ def horses(files: list[Path]) -> Dataset:
     )
 
 
+def horses_full(files: list[Path]) -> ImageDataset:
+    """The Weizmann horses at their own sizes."""
+    return read_images(*files, names=("background", "horse"))
+
+
+def camvid(files: list[Path]) -> ImageDataset:
+    """CamVid as arrays; the last label is for pixels that nobody labelled."""
+    arrays = npz.read_arrays(files[0])
+    parts = {"train": "train", "valid": "val", "test": "test"}
+    images = [arrays[f"{part}_images"] for part in parts.values()]
+    masks = [arrays[f"{part}_labels"] for part in parts.values()]
+    bounds = np.cumsum([0, *map(len, images)]).tolist()
+    return ImageDataset(
+        images=np.concatenate(images),
+        masks=np.concatenate(masks),
+        labels=MaskLabels.of_values(
+            range(len(_CAMVID)), colours=list(_CAMVID.values()), names=list(_CAMVID)
+        ),
+        splits=_consecutive_splits(tuple(parts), bounds),
+    )
+
+
 def mnist(files: list[Path]) -> Dataset:
     """MNIST as bytes, split into 50,000 train, 10,000 validation and 10,000 test."""
     train = idx.read(files[0], labels=files[1])
@@ -131,7 +170,7 @@ def _consecutive_splits(
     return {name: np.arange(start, stop) for name, start, stop in ranges}
 
 
-LOADERS: dict[str, Callable[[list[Path]], Dataset]] = {
+LOADERS: dict[str, Callable[[list[Path]], Dataset | ImageDataset]] = {
     "yeast": yeast,
     "scene": partial(mulan, n_labels=6),
     "cal500": partial(mulan, n_labels=174),
@@ -141,6 +180,8 @@ LOADERS: dict[str, Callable[[list[Path]], Dataset]] = {
     "mturk": partial(tags, name="mturk"),
     "majorminer": majorminer,
     "horses": horses,
+    "horses-full": horses_full,
+    "camvid": camvid,
     "mnist": mnist,
     "corrupted-mnist": mnist,
     "occluded-mnist": mnist,

@@ -80,10 +80,17 @@ def _find_in_package(entry: Entry, path: Path | str | None) -> Path | None:
 
 def _find(file: File, path: Path | str | None, verify: bool) -> Path | None:
     for folder in _folders(path):
-        for place in (folder / file.path, folder / file.name):
-            if place.is_file() and _is_intact(file, place, verify):
+        for place in _places(folder, file):
+            is_there = place.is_dir() if file.is_folder else place.is_file()
+            if is_there and _is_intact(file, place, verify):
                 return place
     return None
+
+
+def _places(folder: Path, file: File) -> tuple[Path, ...]:
+    """Where a file may be; a name such as `images` alone does not identify a folder."""
+    own = folder / file.path
+    return (own,) if file.is_folder else (own, folder / file.name)
 
 
 def _folders(path: Path | str | None) -> list[Path]:
@@ -112,7 +119,10 @@ def _is_intact(file: File, place: Path, verify: bool) -> bool:
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 checksum of a file."""
+    """SHA-256 checksum of a file, or of the names and checksums in a folder."""
+    if path.is_dir():
+        lines = [f"{sha256(file)}  {file.name}\n" for file in sorted(path.iterdir())]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

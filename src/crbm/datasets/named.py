@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from crbm.datasets import assemble
 from crbm.datasets.dataset import Dataset
 from crbm.datasets.formats._common import file_error
+from crbm.datasets.images.dataset import ImageDataset
 from crbm.datasets.locate import DataNotFoundError, locate
 from crbm.datasets.noise import denoising
 from crbm.datasets.registry import Entry, describe, names
@@ -16,6 +17,16 @@ from crbm.datasets.registry import Entry, describe, names
 _NOISE = {"corrupted-mnist": "corrupted", "occluded-mnist": "occluded"}
 
 
+@overload
+def load(  # type: ignore[overload-overlap]
+    name: Literal["camvid", "horses-full"],
+    path: Path | str | None = None,
+    *,
+    download: bool = True,
+    verify: bool = True,
+    progress: bool = True,
+) -> ImageDataset: ...
+@overload
 def load(
     name: str,
     path: Path | str | None = None,
@@ -24,7 +35,16 @@ def load(
     verify: bool = True,
     progress: bool = True,
     **noise: Any,
-) -> Dataset:
+) -> Dataset: ...
+def load(
+    name: str,
+    path: Path | str | None = None,
+    *,
+    download: bool = True,
+    verify: bool = True,
+    progress: bool = True,
+    **noise: Any,
+) -> Dataset | ImageDataset:
     """Load the data set `name` from the first place that has its files.
 
     With `path`, only that folder is searched. Otherwise these are tried in order:
@@ -48,6 +68,11 @@ def load(
         For ``corrupted-mnist`` and ``occluded-mnist``: `seed` (0), `rate` (0.1) and
         `size` (8), see `denoising`.
 
+    Returns
+    -------
+    Dataset or ImageDataset
+        Rows of inputs and labels; images and masks for `camvid` and `horses-full`.
+
     Raises
     ------
     DataNotFoundError
@@ -68,6 +93,7 @@ def load(
     files = locate(entry, path, fetch=download, verify=verify, progress=progress)
     data = _assemble(entry, files)
     if name in _NOISE:
+        assert isinstance(data, Dataset)
         data = denoising(data, _NOISE[name], **noise)
     return replace(
         data,
@@ -112,7 +138,7 @@ def _available(entry: Entry) -> Available:
     return Available(entry.name, entry.title, place, entry.licence)
 
 
-def _assemble(entry: Entry, files: list[Path]) -> Dataset:
+def _assemble(entry: Entry, files: list[Path]) -> Dataset | ImageDataset:
     try:
         return assemble.LOADERS[entry.name](files)
     except KeyError as error:

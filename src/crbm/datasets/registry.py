@@ -22,11 +22,16 @@ _UNSTATED = "not stated by the publisher; for research, not redistributed here"
 
 @dataclass(frozen=True)
 class File:
-    """One file of a data set: its path in a data folder, its checksum, its sources."""
+    """One file of a data set: its path in a data folder, its checksum, its sources.
+
+    It may be a whole folder of files; its checksum is then that of their names and
+    checksums.
+    """
 
     path: str
     sha256: str | None = None
     urls: tuple[str, ...] = ()
+    is_folder: bool = False
 
     @property
     def name(self) -> str:
@@ -125,6 +130,8 @@ _MANDEL = (
     "Mandel, Ellis: A web-based game for collecting music metadata. "
     "Journal of New Music Research, 2008."
 )
+_HORSES_PAGE = "http://www.msri.org/people/members/eranb/"
+_BORENSTEIN = "Borenstein, Ullman: Class-specific, top-down segmentation. ECCV, 2002."
 
 _ALL = (
     Entry(
@@ -280,12 +287,43 @@ _ALL = (
     Entry(
         "horses",
         "Weizmann horses at 32 x 32: 328 x 3072 -> 1024",
-        "http://www.msri.org/people/members/eranb/",
-        "Borenstein, Ullman: Class-specific, top-down segmentation. ECCV, 2002.",
+        _HORSES_PAGE,
+        _BORENSTEIN,
         files=(
             File(
                 "horses/weizmann_horses_32.npz",
                 "5a4a33ea646c05c14d2421d5726cda4c79db3848faafcd7995bc7301f9c3762a",
+            ),
+        ),
+    ),
+    Entry(
+        "horses-full",
+        "Weizmann horses at their own sizes: 327 images with masks",
+        _HORSES_PAGE,
+        _BORENSTEIN,
+        files=(
+            File(
+                "horses/full/images",
+                "71f76daa700bca0c9fb3507022c0b3f6f1c8c2aa71eeba06cff108b4c8fc6cb3",
+                is_folder=True,
+            ),
+            File(
+                "horses/full/masks",
+                "895daa3adbb570362633697442fd03d21bdee491f1882cc8f8e96c59114d2c73",
+                is_folder=True,
+            ),
+        ),
+    ),
+    Entry(
+        "camvid",
+        "CamVid street scenes at 72 x 96: 701 images, 12 labels per pixel",
+        "http://mi.eng.cam.ac.uk/research/projects/VideoRec/CamVid/",
+        "Brostow, Fauqueur, Cipolla: Semantic object classes in video. Pattern "
+        "Recognition Letters 30(2), 2009. Split and labels of the SegNet tutorial.",
+        files=(
+            File(
+                "camvid/camvid_72x96.npz",
+                "6eef814e747f19dc8fe092f4c848468e34f5cd450c5f901f048da46d69bbea79",
             ),
         ),
     ),

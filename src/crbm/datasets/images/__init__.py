@@ -1,0 +1,1 @@
+"""Images and masks: folders, NPZ files, label PNGs."""
