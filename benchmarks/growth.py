@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from crbm import training
-from crbm.estimators.hash_crbm import HashedCases, SetTable
+from crbm.estimators.hashed_cases import HashedCases, SetTable
 from crbm.hashing.ragged import Groups, Ragged
 from crbm.models import CRBM
 from crbm.objectives import CandidateLikelihood, Objective, Perceptron

@@ -76,7 +76,10 @@ PAIRS = [(m, u) for m in MODELS for u in UNITS] + [
 OBJECTIVES = {
     "cd": objectives.ContrastiveDivergence(2),
     "pcd": objectives.PersistentContrastiveDivergence(2),
+    "pcd per case": objectives.PersistentContrastiveDivergence(2, per_case=True),
     "perceptron": objectives.Perceptron(3),
+    "exact perceptron": objectives.Perceptron(search="exact"),
+    "constraints": objectives.ContrastiveConstraints(n_constraints=2, n_steps=2),
     "max margin": objectives.MaxMargin(3),
     "mean field": objectives.MeanFieldLikelihood(),
     "candidates": objectives.CandidateLikelihood(),

@@ -63,12 +63,16 @@ class Batch(NamedTuple):
         The likely outputs V(u): `Candidates`, or a bare tensor of them.
     weight
         How much each case counts; None counts all alike.
+    rows
+        Where the cases are in the training data, for objectives that keep something for
+        each case. The training loop sets it where the data have an order.
     """
 
     u: Float[Tensor, "batch ..."] | None
     v: Float[Tensor, "batch ..."]
     candidates: Candidates | Float[Tensor, "... visible"] | None = None
     weight: Float[Tensor, " batch"] | None = None
+    rows: Int[Tensor, " batch"] | None = None
 
     @property
     def n_cases(self) -> int:
@@ -83,6 +87,7 @@ class Batch(NamedTuple):
             _rows(self.v, cases),
             None if candidates is None else Candidates.of(candidates).select(cases),
             None if self.weight is None else _rows(self.weight, cases),
+            None if self.rows is None else _rows(self.rows, cases),
         )
 
 

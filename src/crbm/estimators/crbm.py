@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import signature
 from math import isfinite
 from typing import Any
 
@@ -12,10 +11,12 @@ from torch import Generator
 
 from crbm import checks
 from crbm.energies import Energy
+from crbm.estimators.choices import check_choice
 from crbm.estimators.structured import StructuredClassifier
 from crbm.inference import exact, loopy_bp, mean_field, search
 from crbm.models import CRBM, EnergyModel
 from crbm.objectives import (
+    ContrastiveConstraints,
     ContrastiveDivergence,
     ExactLikelihood,
     MaxMargin,
@@ -37,8 +38,8 @@ OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "exact": ExactLikelihood,
     "pseudo_likelihood": PseudoLikelihood,
     "ratio_matching": RatioMatching,
+    "constraints": ContrastiveConstraints,
 }
-MODULES = {"objective": "objectives", "inference": "inference"}
 INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
     "mean_field": mean_field.run,
     "loopy_bp": loopy_bp.run,
@@ -64,8 +65,9 @@ class CRBMClassifier(StructuredClassifier):
     objective, objective_params
         An object of `crbm.objectives`, or a name: "perceptron" (CD-PercLoss), "cd",
         "max_margin", "mean_field" (best after one of the others, with `warm_start`),
-        "pseudo_likelihood", "ratio_matching" or, with at most 20 labels, "exact"; the
-        parameters of a named one, e.g. `{"n_steps": 10}`.
+        "constraints" (contrastive constraint generation), "pseudo_likelihood",
+        "ratio_matching" or, with at most 20 labels, "exact"; the parameters of a named
+        one, e.g. `{"n_steps": 10}`.
     inference, inference_params
         How to predict: a function of an energy, e.g. `partial(mean_field.run,
         n_steps=5)`, or a name: "mean_field", "loopy_bp", "search" (the lowest free
@@ -91,8 +93,8 @@ class CRBMClassifier(StructuredClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
-        _check_choice("inference", self.inference, self.inference_params, INFERENCES)
+        check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
+        check_choice("inference", self.inference, self.inference_params, INFERENCES)
         bias = self.hidden_bias
         if bias is not None and not isfinite(checks.number("hidden_bias", bias)):
             raise ValueError(f"`hidden_bias` must be finite; got {bias}.")
@@ -122,43 +124,3 @@ class CRBMClassifier(StructuredClassifier):
         if not isinstance(self.inference, str):
             return self.inference(energy)
         return INFERENCES[self.inference](energy, **(self.inference_params or {}))
-
-
-def _check_choice(
-    name: str, choice: Any, parameters: Any, named: Mapping[str, Callable[..., Any]]
-) -> None:
-    """Refuse what is neither a known name, with its parameters, nor an object."""
-    if isinstance(choice, str):
-        checks.one_of(name, choice, named)
-        _check_parameters(f"{name}_params", parameters, named[choice])
-    elif isinstance(choice, type) or not callable(choice):
-        listed = ", ".join(repr(each) for each in named)
-        raise TypeError(
-            f"`{name}` must be one of {listed}, or an object of "
-            f"crbm.{MODULES[name]} that can be called; got {choice!r}."
-        )
-    elif parameters is not None:
-        raise ValueError(
-            f"`{name}_params` goes with a name; `{name}` is an object, which has its "
-            "parameters itself."
-        )
-
-
-def _check_parameters(name: str, parameters: Any, of: Callable[..., Any]) -> None:
-    """Refuse parameters that an objective or an inference does not have."""
-    if parameters is None:
-        return
-    if not isinstance(parameters, Mapping):
-        raise TypeError(
-            f"`{name}` must be a dictionary, e.g. {{'n_steps': 10}}; got "
-            f"{parameters!r}."
-        )
-    known = [
-        option
-        for option, parameter in signature(of).parameters.items()
-        if isinstance(parameter.default, int | float | str)
-    ]
-    for each in parameters:
-        if each not in known:
-            listed = ", ".join(f"`{option}`" for option in known) or "none"
-            raise ValueError(f"`{name}` has no `{each}` here; use {listed}.")

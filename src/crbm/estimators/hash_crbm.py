@@ -2,67 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from sklearn.base import clone
 from torch import Generator, Tensor
-from torch.nn.functional import pad
 
 from crbm import checks, decisions
 from crbm.energies import Energy
+from crbm.estimators.choices import check_choice
+from crbm.estimators.hashed_cases import (
+    HashedCases,
+    SetTable,
+    agreeing_candidates,
+    from_table,
+    restrict_to_known,
+)
 from crbm.estimators.predictor import pad_sets
 from crbm.estimators.structured import StructuredClassifier
 from crbm.hashing import CandidateSets
-from crbm.hashing.ragged import CandidateIds, Groups, Ragged
+from crbm.hashing.ragged import Groups
 from crbm.inference import exact
 from crbm.models import CRBM, EnergyModel
-from crbm.objectives import CandidateLikelihood, Objective
+from crbm.objectives import CandidateLikelihood, MaxMargin, Objective
 from crbm.types import Batch, Candidates, Cases, Marginals, States
 
 # Numbers in the largest temporary of a prediction: 64 MB.
 LARGEST_TABLE = 2**24
-# Rows of a table of label sets that are not worth cutting down for each batch.
-SMALL_TABLE = 1024
 # Cases that the recall of the candidates is estimated from.
 RECALL_CASES = 10_000
 
 
 PREDICTIONS = ("marginals", "mode", "example_f1", "jaccard")
-
-
-class SetTable(NamedTuple):
-    """Distinct label sets, and the log of how much each one counts beforehand."""
-
-    sets: Tensor
-    log_base: Tensor | None
-
-
-class HashedCases(NamedTuple):
-    """Cases whose candidates stay ragged until a batch is drawn."""
-
-    u: Tensor
-    v: Tensor
-    weight: Tensor | None
-    table: SetTable
-    groups: Groups
-
-    @property
-    def n_cases(self) -> int:
-        """The number of cases."""
-        return len(self.v)
-
-    def select(self, cases: Int[Tensor, " chosen"] | slice) -> Batch:
-        """The chosen cases, their candidates padded to the largest set among them."""
-        rows = cases if isinstance(cases, slice) else cases.numpy()
-        candidates = _from_table(self.table, self.groups.select(rows).padded())
-        weight = None if self.weight is None else self.weight[cases]
-        return Batch(self.u[cases], self.v[cases], candidates, weight)
+OBJECTIVES: dict[str, Callable[..., Objective]] = {
+    "likelihood": CandidateLikelihood,
+    "max_margin": MaxMargin,
+}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -92,6 +71,11 @@ class HashCRBMClassifier(StructuredClassifier):
         "example_f1" or "jaccard" (best for these two), see `crbm.decisions`.
     n_estimators
         Models with different seeds whose joint distributions are averaged.
+    objective, objective_params
+        "likelihood", exact over the candidates, or "max_margin", loss-augmented over
+        the candidates, with the parameters of `MaxMargin`, e.g. `{"margin": 0.5,
+        "costs": [1, 1, 3]}`. Max margin is for predictions by the mode: its
+        probabilities are not calibrated.
 
     Attributes
     ----------
@@ -123,6 +107,8 @@ class HashCRBMClassifier(StructuredClassifier):
     base_measure: str = "uniform"
     prediction: str = "marginals"
     n_estimators: int = 1
+    objective: str = "likelihood"
+    objective_params: dict[str, Any] | None = None
 
     short_name = "hash-crbm"
     has_cheap_joint = True
@@ -157,6 +143,7 @@ class HashCRBMClassifier(StructuredClassifier):
         super()._check_parameters()
         checks.one_of("base_measure", self.base_measure, ("counts", "uniform"))
         checks.one_of("prediction", self.prediction, PREDICTIONS)
+        check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
 
     def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
@@ -169,7 +156,7 @@ class HashCRBMClassifier(StructuredClassifier):
         )
 
     def _objective(self) -> Objective:
-        return CandidateLikelihood()
+        return OBJECTIVES[self.objective](**(self.objective_params or {}))
 
     def _infer(self, energy: Energy, cases: Batch) -> Marginals:
         return exact.marginals(energy, candidates=cases.candidates)
@@ -263,7 +250,7 @@ class HashCRBMClassifier(StructuredClassifier):
         found = u.new_zeros(len(u), len(table.sets))
         for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
             chosen = groups.select(rows.numpy()).padded()
-            weight = self._average_members(u[rows], _from_table(table, chosen)).weight
+            weight = self._average_members(u[rows], from_table(table, chosen)).weight
             assert weight is not None
             found[rows] = found[rows].scatter_add(1, chosen.ids, weight)
         return found
@@ -276,9 +263,9 @@ class HashCRBMClassifier(StructuredClassifier):
         """
         groups, table = self.sets_.groups(u), self._table(u)
         for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
-            candidates = _from_table(table, groups.select(rows.numpy()).padded())
+            candidates = from_table(table, groups.select(rows.numpy()).padded())
             if known is not None:
-                candidates = _restrict_to_known(candidates, known[rows])
+                candidates = restrict_to_known(candidates, known[rows])
             yield self._average_members(u[rows], candidates)
 
     def _n_rows_at_once(self, groups: Groups) -> int:
@@ -315,64 +302,6 @@ def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> flo
         return float("nan")
     sets.fit(data.u[~held_out], data.v[~held_out])
     return sets.recall(data.u[held_out], data.v[held_out])
-
-
-def agreeing_candidates(
-    table: SetTable, groups: Groups, v: Tensor
-) -> tuple[SetTable, Groups]:
-    """The sets with candidates added where none agrees with what is known of v.
-
-    All rows of the table that agree are added, or, if there are none, the known labels
-    alone as a new row, which counts once: then learning has something to raise the
-    probability of.
-    """
-    label_sets, sets, which = table.sets, groups.sets, groups.which.copy()
-    rows = [sets.ids[a:b] for a, b in pairwise(sets.indptr)]
-    for case in v.isnan().any(1).nonzero().squeeze(1).tolist():
-        labels, own = v[case], rows[which[case]]
-        agrees = (labels.isnan() | (labels == label_sets)).all(-1).numpy()
-        if agrees[own].any():
-            continue
-        if not agrees.any():
-            label_sets = torch.cat([label_sets, labels.nan_to_num()[None]])
-            agrees = np.append(agrees, True)
-        which[case] = len(rows)
-        rows.append(np.union1d(own, np.flatnonzero(agrees)).astype(own.dtype))
-    ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    log_base = table.log_base
-    if log_base is not None:
-        log_base = pad(log_base, (0, len(label_sets) - len(log_base)))
-    groups = Groups(which, Ragged(ends, np.concatenate(rows)))
-    return SetTable(label_sets, log_base), groups
-
-
-def _from_table(table: SetTable, chosen: CandidateIds) -> Candidates:
-    """Candidates by their rows; a large table is cut down to the rows in use."""
-    ids, mask = chosen
-    if len(table.sets) <= SMALL_TABLE:
-        return Candidates(table.sets, mask, ids, table.log_base)
-    present = torch.zeros(len(table.sets), dtype=torch.bool)
-    present[ids.flatten()] = True
-    place = present.cumsum(0) - 1
-    log_base = None if table.log_base is None else table.log_base[present]
-    return Candidates(table.sets[present], mask, place[ids], log_base)
-
-
-def _restrict_to_known(candidates: Candidates, known: Tensor) -> Candidates:
-    """The candidates that agree with the known labels.
-
-    If none does, all candidates with the known labels filled in.
-    """
-    table, mask, ids, log_base = candidates
-    assert mask is not None
-    own = table[ids]
-    wanted = known[:, None].expand_as(own)
-    agrees = ((own == wanted) | wanted.isnan()).all(-1) & mask
-    none = ~agrees.any(-1)
-    changed = torch.where(wanted.isnan(), own, wanted)
-    own = torch.where(none[:, None, None], changed, own)
-    log_base = None if log_base is None else log_base[ids]
-    return Candidates(own, torch.where(none[:, None], mask, agrees), None, log_base)
 
 
 def _best(posterior: States, k: int) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from crbm.objectives.base import Objective, start
 from crbm.objectives.belief_likelihood import BeliefLikelihood
 from crbm.objectives.candidate_likelihood import CandidateLikelihood
+from crbm.objectives.contrastive_constraints import ContrastiveConstraints
 from crbm.objectives.contrastive_divergence import (
     ContrastiveDivergence,
     PersistentContrastiveDivergence,
@@ -17,6 +18,7 @@ from crbm.objectives.ratio_matching import RatioMatching
 __all__ = [
     "BeliefLikelihood",
     "CandidateLikelihood",
+    "ContrastiveConstraints",
     "ContrastiveDivergence",
     "ExactLikelihood",
     "MaxMargin",

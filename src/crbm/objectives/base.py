@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from dataclasses import field
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -38,6 +39,14 @@ class PerRun(Protocol):
 def start(objective: Objective) -> Objective:
     """The objective for one run; stateless ones as they are."""
     return objective.start() if isinstance(objective, PerRun) else objective
+
+
+def added_later(default: Any) -> Any:
+    """A parameter that earlier versions did not have.
+
+    Runs with its default continue the checkpoints of earlier versions.
+    """
+    return field(default=default, metadata={"added_later": True})
 
 
 PRECISIONS = ("full", "bf16")

@@ -11,7 +11,15 @@ from torch import Generator, Tensor
 from crbm import checks
 from crbm.energies import Energy
 from crbm.inference import gibbs
-from crbm.objectives.base import PRECISIONS, for_chain, impute, sample
+from crbm.objectives.base import (
+    PRECISIONS,
+    added_later,
+    for_chain,
+    impute,
+    sample,
+)
+from crbm.objectives.case_chains import CaseChains
+from crbm.objectives.memory import number_rows
 from crbm.types import Batch, Contrast, Evaluated
 
 
@@ -60,14 +68,19 @@ class ContrastiveDivergence:
 class PersistentContrastiveDivergence:
     """The data against chains that continue from update to update.
 
-    Only for models without inputs: each u has its own distribution, so chains cannot
-    persist across cases [1]_, Section 3. The chains belong to a run: `start` makes new
-    ones; a call without `start` begins at the data.
+    Without `per_case` only for models without inputs: each u has its own distribution,
+    so chains cannot persist across cases [1]_, Section 3. The chains belong to a run:
+    `start` makes new ones; a call without `start` begins at the data.
 
     Parameters
     ----------
     n_steps
         Gibbs steps per update.
+    per_case
+        Whether each training case has a chain of its own, which moves when the case is
+        visited. That allows inputs, but between two visits the weights change, so the
+        chains lag behind the model; the paper rejects it for this reason. It is here
+        for comparison.
 
     Notes
     -----
@@ -75,6 +88,7 @@ class PersistentContrastiveDivergence:
     """
 
     n_steps: int = 1
+    per_case: bool = added_later(False)
 
     def __post_init__(self) -> None:
         checks.whole_number("n_steps", self.n_steps, at_least=1)
@@ -82,11 +96,11 @@ class PersistentContrastiveDivergence:
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
     ) -> Contrast:
-        return self.start()(energy, batch, generator)
+        return self.start()(energy, number_rows(batch), generator)
 
-    def start(self) -> PersistentChains:
+    def start(self) -> PersistentChains | CaseChains:
         """The objective with new chains, for one run."""
-        return PersistentChains(self)
+        return CaseChains(self) if self.per_case else PersistentChains(self)
 
 
 class PersistentChains:
@@ -104,7 +118,7 @@ class PersistentChains:
                 "Persistent chains need one distribution for all cases, but a "
                 "conditional model has a different p(v|u) for each u, so the chain of "
                 "one case is no sample for the next. "
-                "Use Perceptron or ContrastiveDivergence."
+                "Use Perceptron or ContrastiveDivergence, or `per_case=True`."
             )
         n_steps = self.origin.n_steps
         by = partial(sample, n_steps=n_steps, generator=generator)

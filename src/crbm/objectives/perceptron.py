@@ -9,7 +9,7 @@ from torch import Generator
 
 from crbm import checks
 from crbm.energies import Energy
-from crbm.inference import search
+from crbm.inference import exact, search
 from crbm.objectives import base
 from crbm.types import Batch, Contrast
 
@@ -27,19 +27,25 @@ class Perceptron:
         Gibbs steps of the search.
     precision
         Of the search's products, as in ContrastiveDivergence.
+    search
+        "gibbs", or "exact": the lowest free energy of all candidates, if the batch has
+        any, or of all outputs, of which there may be 2^20.
 
     Notes
     -----
     F(v, u) - F(v', u), where v' is the state of lowest free energy among the `n_steps`
-    visited, held constant [1]_, Eq. 17 and Section 6.2.
+    visited, held constant [1]_, Eq. 17 and Section 6.2. With the exact search it is the
+    loss of Eq. 17 itself, which is never negative.
     """
 
     n_steps: int = 10
     precision: str = "full"
+    search: str = base.added_later("gibbs")
 
     def __post_init__(self) -> None:
         checks.whole_number("n_steps", self.n_steps, at_least=1)
         checks.one_of("precision", self.precision, base.PRECISIONS)
+        checks.one_of("search", self.search, ("gibbs", "exact"))
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None
@@ -47,6 +53,9 @@ class Perceptron:
         energy = energy.expand(batch.n_cases)
         by = partial(search.gibbs, n_steps=self.n_steps, generator=generator)
         data = energy.evaluate(base.impute(energy, batch.v, by))
+        if self.search == "exact":
+            best = exact.mode(energy, candidates=batch.candidates)
+            return Contrast.pair(data, energy.evaluate(best.v))
         start = energy.start(generator)
         walked = base.for_chain(energy, self.precision)
         found = search.lowest(search.walk(walked, start, self.n_steps, generator))

@@ -52,7 +52,8 @@ class InMemory(NamedTuple):
         """The batches of one epoch; the last may be smaller."""
         order = torch.randperm(self.cases.n_cases, generator=generator)
         for chosen in order.to(self.cases.v.device).split(batch_size):
-            batch = self.cases.select(chosen[shard.places(len(chosen))])
+            mine = chosen[shard.places(len(chosen))]
+            batch = self.cases.select(mine)._replace(rows=mine)
             yield shard.weigh(batch, len(chosen))
 
 
@@ -96,8 +97,9 @@ class Streamed(NamedTuple):
         n_cases = len(self.source)  # type: ignore[arg-type]
         order = torch.randperm(n_cases, generator=generator)
         for chosen in order.split(batch_size):
-            mine = chosen[shard.places(len(chosen))].tolist()
-            yield shard.weigh(self._convert(stack(self._read(mine))), len(chosen))
+            mine = chosen[shard.places(len(chosen))]
+            batch = self._convert(stack(self._read(mine.tolist())))
+            yield shard.weigh(batch._replace(rows=mine), len(chosen))
 
     def _read(self, places: list[int]) -> Sequence[Any]:
         read_many = getattr(self.source, "__getitems__", None)

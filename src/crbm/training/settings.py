@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import torch
@@ -62,7 +62,15 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def _describe_objective(objective: Objective) -> str:
     """An objective with its parameters, where they can be read."""
     objective = getattr(objective, "origin", objective)
-    return repr(objective) if is_dataclass(objective) else _name(objective)
+    if not is_dataclass(objective):
+        return _name(objective)
+    values = {each: getattr(objective, each.name) for each in fields(objective)}
+    shown = ", ".join(
+        f"{each.name}={value!r}"
+        for each, value in values.items()
+        if not (each.metadata.get("added_later") and value == each.default)
+    )
+    return f"{type(objective).__qualname__}({shown})"
 
 
 def _name(thing: Any) -> str:

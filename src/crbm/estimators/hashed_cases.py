@@ -1,0 +1,105 @@
+"""Cases with their candidates, and candidates that agree with known labels."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from crbm.hashing.ragged import CandidateIds, Groups, Ragged
+from crbm.types import Batch, Candidates
+
+# Rows of a table of label sets that are not worth cutting down for each batch.
+SMALL_TABLE = 1024
+
+
+class SetTable(NamedTuple):
+    """Distinct label sets, and the log of how much each one counts beforehand."""
+
+    sets: Tensor
+    log_base: Tensor | None
+
+
+class HashedCases(NamedTuple):
+    """Cases whose candidates stay ragged until a batch is drawn."""
+
+    u: Tensor
+    v: Tensor
+    weight: Tensor | None
+    table: SetTable
+    groups: Groups
+
+    @property
+    def n_cases(self) -> int:
+        """The number of cases."""
+        return len(self.v)
+
+    def select(self, cases: Int[Tensor, " chosen"] | slice) -> Batch:
+        """The chosen cases, their candidates padded to the largest set among them."""
+        rows = cases if isinstance(cases, slice) else cases.numpy()
+        candidates = from_table(self.table, self.groups.select(rows).padded())
+        weight = None if self.weight is None else self.weight[cases]
+        return Batch(self.u[cases], self.v[cases], candidates, weight)
+
+
+def agreeing_candidates(
+    table: SetTable, groups: Groups, v: Tensor
+) -> tuple[SetTable, Groups]:
+    """The sets with candidates added where none agrees with what is known of v.
+
+    All rows of the table that agree are added, or, if there are none, the known labels
+    alone as a new row, which counts once: then learning has something to raise the
+    probability of.
+    """
+    label_sets, sets, which = table.sets, groups.sets, groups.which.copy()
+    rows = [sets.ids[a:b] for a, b in pairwise(sets.indptr)]
+    for case in v.isnan().any(1).nonzero().squeeze(1).tolist():
+        labels, own = v[case], rows[which[case]]
+        agrees = (labels.isnan() | (labels == label_sets)).all(-1).numpy()
+        if agrees[own].any():
+            continue
+        if not agrees.any():
+            label_sets = torch.cat([label_sets, labels.nan_to_num()[None]])
+            agrees = np.append(agrees, True)
+        which[case] = len(rows)
+        rows.append(np.union1d(own, np.flatnonzero(agrees)).astype(own.dtype))
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    log_base = table.log_base
+    if log_base is not None:
+        log_base = pad(log_base, (0, len(label_sets) - len(log_base)))
+    groups = Groups(which, Ragged(ends, np.concatenate(rows)))
+    return SetTable(label_sets, log_base), groups
+
+
+def from_table(table: SetTable, chosen: CandidateIds) -> Candidates:
+    """Candidates by their rows; a large table is cut down to the rows in use."""
+    ids, mask = chosen
+    if len(table.sets) <= SMALL_TABLE:
+        return Candidates(table.sets, mask, ids, table.log_base)
+    present = torch.zeros(len(table.sets), dtype=torch.bool)
+    present[ids.flatten()] = True
+    place = present.cumsum(0) - 1
+    log_base = None if table.log_base is None else table.log_base[present]
+    return Candidates(table.sets[present], mask, place[ids], log_base)
+
+
+def restrict_to_known(candidates: Candidates, known: Tensor) -> Candidates:
+    """The candidates that agree with the known labels.
+
+    If none does, all candidates with the known labels filled in.
+    """
+    table, mask, ids, log_base = candidates
+    assert mask is not None
+    own = table[ids]
+    wanted = known[:, None].expand_as(own)
+    agrees = ((own == wanted) | wanted.isnan()).all(-1) & mask
+    none = ~agrees.any(-1)
+    changed = torch.where(wanted.isnan(), own, wanted)
+    own = torch.where(none[:, None, None], changed, own)
+    log_base = None if log_base is None else log_base[ids]
+    return Candidates(own, torch.where(none[:, None], mask, agrees), None, log_base)
