@@ -15,7 +15,7 @@ import torch
 from benchmarks.timing import time_in_turns
 from crbm import training
 from crbm.inference import mean_field
-from crbm.models import CRBM
+from crbm.models import CRBM, EnergyModel
 from crbm.objectives import ContrastiveDivergence, Objective, Perceptron
 from crbm.types import Batch
 
@@ -46,14 +46,14 @@ def rows(echo: Callable[[str], None]) -> list[dict[str, Any]]:
 
 def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(0)
-    data = Batch(*(_images(share, generator) for _ in range(2)))
+    data = Batch(*(images(share, generator) for _ in range(2)))
     model = CRBM(N_PIXELS, N_PIXELS, N_HIDDEN, generator)
     before = torch.get_num_threads()
     torch.set_num_threads(n_threads)
     try:
         if name in OBJECTIVES:
             objective, n_up, n_down = OBJECTIVES[name]
-            step = _training(model, objective, data, n_threads, generator)
+            step = training_epochs(model, objective, data, n_threads, generator)
             floor = _products(model, data, n_up, n_down, n_gradients=2)
         else:
             step = _prediction(model, data)
@@ -72,18 +72,21 @@ def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
     }
 
 
-def _images(share: float, generator: torch.Generator) -> torch.Tensor:
+def images(share: float, generator: torch.Generator) -> torch.Tensor:
+    """Random images with this share of ones."""
     uniform = torch.rand(N_BATCHES * BATCH, N_PIXELS, generator=generator)
     return (uniform < share).float()
 
 
-def _training(
-    model: CRBM,
+def training_epochs(
+    model: EnergyModel,
     objective: Objective,
     data: Batch,
     n_threads: int,
     generator: torch.Generator,
 ) -> Callable[[], None]:
+    """A function that trains for `N_EPOCHS`."""
+
     def epochs() -> None:
         training.fit(
             model,

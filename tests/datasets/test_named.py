@@ -12,9 +12,9 @@ from crbm.datasets import (
     embedded,
     fetch,
     load,
+    locate as locate_module,
     names,
 )
-from crbm.datasets import locate as locate_module
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ import pytest
 
 import crbm
 from benchmarks.multilabel import Split, split
-from demo import digits as demo_digits
-from demo import genes as demo_genes
-from demo import run as demo
+from demo import digits as demo_digits, genes as demo_genes, run as demo
 
 
 @pytest.fixture(scope="module")

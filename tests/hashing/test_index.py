@@ -6,12 +6,10 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_array_equal
 
-from crbm.hashing import CodeIndex, Groups, Ragged, codes
-from crbm.hashing import index as module
+from crbm.hashing import CodeIndex, Groups, Ragged, codes, index as module
 
 
 def as_sets(ragged):

@@ -11,8 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from crbm.hashing import SpectralHash
-from crbm.hashing import spectral as module
+from crbm.hashing import SpectralHash, spectral as module
 
 
 def oracle_codes(train, test, n_bits):

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from crbm.cli.errors import plain_errors
 
-NAMES = "floor, multilabel, peers, growth, loops, precision, large, serve"
+NAMES = "floor, multilabel, peers, growth, loops, network, precision, large, serve"
 
 
 @plain_errors

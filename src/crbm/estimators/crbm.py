@@ -9,36 +9,21 @@ from typing import Any
 
 from torch import Generator
 
-from crbm import checks
+from crbm import checks, objectives
 from crbm.energies import Energy
 from crbm.estimators.choices import check_choice
 from crbm.estimators.structured import StructuredClassifier
 from crbm.inference import exact, loopy_bp, mean_field, search
 from crbm.models import CRBM, EnergyModel
-from crbm.objectives import (
-    ContrastiveConstraints,
-    ContrastiveDivergence,
-    ExactLikelihood,
-    MaxMargin,
-    MeanFieldLikelihood,
-    Objective,
-    Perceptron,
-    PseudoLikelihood,
-    RatioMatching,
-)
+from crbm.objectives import Objective
 from crbm.types import Batch, Found, Marginals
 
 Inference = Callable[[Energy], Found | Marginals]
 
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
-    "cd": ContrastiveDivergence,
-    "perceptron": Perceptron,
-    "max_margin": MaxMargin,
-    "mean_field": MeanFieldLikelihood,
-    "exact": ExactLikelihood,
-    "pseudo_likelihood": PseudoLikelihood,
-    "ratio_matching": RatioMatching,
-    "constraints": ContrastiveConstraints,
+    kind.short_name: kind
+    for kind in (getattr(objectives, name) for name in objectives.__all__)
+    if hasattr(kind, "short_name")
 }
 INFERENCES: dict[str, Callable[..., Found | Marginals]] = {
     "mean_field": mean_field.run,

@@ -10,8 +10,7 @@ from torch import Generator, Tensor
 
 from crbm import checks, kernels, sampling
 from crbm.energies import Energy
-from crbm.inference import gibbs as gibbs_chain
-from crbm.inference import mean_field as means
+from crbm.inference import gibbs as gibbs_chain, mean_field as means
 from crbm.types import Evaluated, Found
 
 

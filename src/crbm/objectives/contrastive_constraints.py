@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
@@ -51,6 +52,8 @@ class ContrastiveConstraints:
     >>> bool((contrast.loss <= torch.tensor(3.0).log()).all())  # of at most 2 states
     True
     """
+
+    short_name: ClassVar[str] = "constraints"
 
     n_constraints: int = 10
     n_steps: int = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Generator, Tensor
 
@@ -41,6 +41,8 @@ class ContrastiveDivergence:
     -----
     F(v, u) - F(v_k, u) with v_k held constant [1]_, Eq. 13.
     """
+
+    short_name: ClassVar[str] = "cd"
 
     n_steps: int = 1
     precision: str = "full"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Generator
@@ -24,6 +25,8 @@ class ExactLikelihood:
     -----
     -log p(v | u) [1]_, Eqs. 11 and 12.
     """
+
+    short_name: ClassVar[str] = "exact"
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -55,6 +56,8 @@ class MaxMargin:
     >>> MaxMargin(costs=(1, 3))(model.condition(u), batch).loss
     tensor([4., 4.])
     """
+
+    short_name: ClassVar[str] = "max_margin"
 
     n_steps: int = 10
     margin: float = 1.0

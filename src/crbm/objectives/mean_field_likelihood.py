@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
@@ -53,6 +54,8 @@ class MeanFieldLikelihood:
     >>> bool((contrast.positive.v < contrast.negative.v).all())
     True
     """
+
+    short_name: ClassVar[str] = "mean_field"
 
     n_steps: int = 5
     n_nudged: int = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from torch import Generator
 
@@ -37,6 +38,8 @@ class Perceptron:
     visited, held constant [1]_, Eq. 17 and Section 6.2. With the exact search it is the
     loss of Eq. 17 itself, which is never negative.
     """
+
+    short_name: ClassVar[str] = "perceptron"
 
     n_steps: int = 10
     precision: str = "full"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
@@ -55,6 +56,8 @@ class PseudoLikelihood(OneOutput):
     >>> contrast.negative.v.shape  # each of three outputs flipped in turn
     torch.Size([5, 3, 3])
     """
+
+    short_name: ClassVar[str] = "pseudo_likelihood"
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None

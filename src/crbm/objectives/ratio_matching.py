@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Generator
 
@@ -42,6 +43,8 @@ class RatioMatching(OneOutput):
     >>> bool((contrast.loss < 3).all())  # at most 1 per output
     True
     """
+
+    short_name: ClassVar[str] = "ratio_matching"
 
     def __call__(
         self, energy: Energy, batch: Batch, generator: Generator | None = None

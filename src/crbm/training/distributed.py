@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Generator
-from torch import distributed as dist
+from torch import Generator, distributed as dist
 from torch.optim import Optimizer
 
 from crbm.models import EnergyModel

@@ -6,8 +6,7 @@ import time
 from datetime import timedelta
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as Display
+from rich.progress import BarColumn, Progress as Display, TextColumn
 
 from crbm.training.hooks import Hook
 from crbm.training.run import Run

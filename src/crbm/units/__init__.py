@@ -5,7 +5,8 @@ package is the only place that knows what s is; energies, inference and objectiv
 """
 
 from crbm.units.base import Units
-from crbm.units.kinds import BERNOULLI, Bernoulli, Categorical, Gaussian
+from crbm.units.kinds import *  # noqa: F403
+from crbm.units.kinds import __all__ as kinds
 from crbm.units.mixed import Mixed
 
-__all__ = ["BERNOULLI", "Bernoulli", "Categorical", "Gaussian", "Mixed", "Units"]
+__all__ = ["Mixed", "Units", *kinds]

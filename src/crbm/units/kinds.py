@@ -15,6 +15,9 @@ from crbm.kernels import RowLogits
 from crbm.sampling import Source
 from crbm.units.base import Numbers, Sums, Units
 
+# What `crbm.units` exports; a new kind is added here.
+__all__ = ["BERNOULLI", "Bernoulli", "Categorical", "Gaussian"]
+
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
