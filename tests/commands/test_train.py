@@ -38,7 +38,7 @@ def test_every_kind_trains(model, folder, tmp_path):
 def test_auto_trains_and_refuses_what_it_does_itself(folder, tmp_path):
     out = tmp_path / "m.safetensors"
     options = {"members": ["forest"], "metric": "jaccard", "random_state": 0}
-    report = train.run(str(folder / "pets.npz"), out, model="auto", parameters=options)
+    report = train.run(str(folder / "pets.npz"), out, parameters=options)
     assert crbm.load(out).metric == "jaccard"
     assert report["members"] == ["forest"]
     with pytest.raises(ValueError, match="Leave out --preprocessing"):

@@ -8,18 +8,26 @@ import torch
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 
 import crbm
 from crbm import metrics
 from crbm.decisions import Joint
-from crbm.estimators.auto import forest, mixture, pooling
-from crbm.estimators.auto.classifier import MEMBERS
-from crbm.estimators.auto.members import Committee
+from crbm.estimators.auto import (
+    boosting,
+    forest,
+    mixture,
+    pooling,
+    ridge,
+    scaling,
+)
+from crbm.estimators.auto.catalogue import MEMBERS
+from crbm.estimators.auto.committee import Committee
 
 SETS = torch.tensor(list(itertools.product((0.0, 1.0), repeat=4))).double()
 X, Y = make_multilabel_classification(120, n_features=8, n_classes=4, random_state=0)
 Y = Y.astype(float)
-QUICK = ["forest", "hash-crbm, rbf", "hash-crbm, forest", "logistic, rbf"]
+QUICK = ["forest", "ridge, kernel", "boosting", "hash-crbm, kernel", "hash-crbm, stack"]
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +181,21 @@ def test_files_predict_the_same(fitted, tmp_path):
     assert np.array_equal(loaded.predict(X), fitted.predict(X))
 
 
+def test_class_weights_multiply_the_odds_of_the_joint(fitted, tmp_path):
+    weight = np.array([1.0, 4.0, 0.5, 1.0])
+    sets = np.array(list(itertools.product((0, 1), repeat=4)))
+    chance = np.stack(
+        [np.exp(fitted.score_samples(X[:3], np.tile(v, (3, 1)))) for v in sets], 1
+    )
+    expected = chance * np.prod(np.where(sets == 1, weight, 1), axis=1)
+    expected /= expected.sum(1, keepdims=True)
+    options = {"members": QUICK, "n_folds": 2, "random_state": 0}
+    weighted = crbm.AutoClassifier(**options, class_weight=weight.tolist())
+    weighted.fit(X[:80], Y[:80]).save(tmp_path / "m.safetensors")
+    for each in (weighted, crbm.load(tmp_path / "m.safetensors")):
+        assert_allclose(each.predict_proba(X[:3]), expected @ sets, atol=1e-6)
+
+
 def test_unknown_labels_and_weights():
     labels = Y.copy()
     labels[::7, 1] = np.nan
@@ -185,7 +208,9 @@ def test_unknown_labels_and_weights():
 def test_many_label_sets_are_pooled_label_by_label(monkeypatch):
     monkeypatch.setattr("crbm.estimators.auto.classifier.MOST_SETS", 3)
     classifier = crbm.AutoClassifier(
-        members=["forest", "logistic, centre"], n_folds=2, random_state=0
+        members=["forest", "ridge, kernel", "boosting", "logistic, linear"],
+        n_folds=2,
+        random_state=0,
     ).fit(X, Y)
     assert classifier.pool_.share == 1
     p, labels = classifier.predict_proba(X[:5]), classifier.predict(X[:5])
@@ -207,7 +232,7 @@ def test_ctrl_c_pools_the_members_that_are_complete(monkeypatch):
     with pytest.warns(UserWarning, match="the members before it are pooled"):
         classifier.fit(X, Y)
     assert classifier.predict(X).shape == Y.shape
-    alone = crbm.AutoClassifier(members=MEMBERS[1:2])
+    alone = crbm.AutoClassifier(members=MEMBERS[3:4])
     with pytest.raises(KeyboardInterrupt):
         alone.fit(X, Y)
     with pytest.raises(NotFittedError):
@@ -220,4 +245,63 @@ def test_wrong_parameters_are_refused():
     with pytest.raises(ValueError, match="`members`"):
         crbm.AutoClassifier(members=["svm"]).fit(X, Y)
     with pytest.raises(ValueError, match="None of the members"):
-        crbm.AutoClassifier(members=["hash-crbm, forest"]).fit(X, Y)
+        crbm.AutoClassifier(members=["hash-crbm, stack"]).fit(X, Y)
+
+
+def test_left_out_cases_are_predicted_as_by_new_fits():
+    rng = np.random.default_rng(0)
+    F, T, weight = rng.normal(size=(30, 4)), rng.normal(size=(30, 2)), rng.random(30)
+    folds = np.array_split(rng.permutation(30), 3)
+    found = ridge.Regression(F, weight).left_out(T, 0.1, folds)
+    alone = ridge.Regression(F, weight).left_out(T, 0.1)
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(30), fold)
+        # the penalty is per case: the same total for fewer cases
+        peer = Ridge(0.1 * weight.sum()).fit(F[rest], T[rest], weight[rest])
+        assert_allclose(found[fold], peer.predict(F[fold]), atol=1e-6)
+    peer = Ridge(0.1 * weight.sum()).fit(F[1:], T[1:], weight[1:])
+    assert_allclose(alone[:1], peer.predict(F[:1]), atol=1e-6)
+
+
+def test_calibrations_are_at_the_lowest_loss():
+    rng = np.random.default_rng(0)
+    found, base = rng.normal(0.3, 0.3, Y.shape), np.full(4, 0.3)
+    truth = (rng.random(Y.shape) < 1 / (1 + np.exp(-3 * (found - 0.3)))).astype(float)
+    best, lowest = ridge.calibrate_labels(found, truth, base)
+    assert lowest == pytest.approx(metrics.label_log_loss(truth, best(found, base)))
+    for place in range(3):
+        for change in (-0.1, 0.1):
+            moved = list(best)
+            moved[place] += change
+            p = ridge.LabelCalibration(*moved)(found, base)
+            assert metrics.label_log_loss(truth, p) > lowest
+    counts = np.array([5.0, 1.0, 0.0, 2.0])
+    sets = ridge.SetCalibration(2.0, 1.0)(found, counts)
+    energy = np.exp(2 * found) * counts
+    assert_allclose(sets, energy / energy.sum(1, keepdims=True))
+
+
+def test_boosting_takes_newton_steps_and_leaves_out_unknown_labels():
+    labels = Y.copy()
+    labels[::5, 2] = np.nan
+    model = boosting.Boosting(n_trees=1, n_leaves=2, rate=1.0, rows=1.0)
+    model.fit(X, labels, X, labels, seed=0)
+    at = model.trees.apply(X.astype(np.float32))[:, 0]
+    p, known = 1 / (1 + np.exp(-model.start)), ~np.isnan(labels)
+    for leaf in np.unique(at):
+        own = known[at == leaf]
+        rise = (np.nan_to_num(labels[at == leaf]) * own).sum(0) - own.sum(0) * p
+        expected = rise / (own.sum(0) * p * (1 - p) + boosting.LEAST_CURVATURE)
+        assert_allclose(model.leaves[leaf], expected, rtol=1e-5)
+    same = boosting.Boosting.restored(model.state(), 8, 4)
+    assert np.array_equal(same.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="do not fit the labels"):
+        boosting.Boosting.restored(model.state(), 8, 5)
+
+
+def test_the_scaling_that_predicts_best_is_chosen():
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], (150, 3))
+    noise = rng.normal(size=(150, 3)) * 1e6  # hides the signs unless standardised
+    labels = (signs > 0).astype(float)
+    assert scaling.choose_scaling(np.hstack([signs, noise]), labels).kind != "centre"

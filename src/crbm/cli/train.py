@@ -11,7 +11,10 @@ from crbm.cli import options, show
 from crbm.cli.errors import plain_errors
 from crbm.commands.reading import Reading
 
-PREPROCESSING = "none, standardise, centre, unit-norm, robust, log, rank, kernel or rbf"
+PREPROCESSING = (
+    "none, standardise, centre, unit-norm, robust, log, rank, kernel, rbf, rbf-centre "
+    "or rbf-rank"
+)
 
 
 def _model_names() -> list[str]:
@@ -20,8 +23,9 @@ def _model_names() -> list[str]:
     return list(MODELS)
 
 
-def _check_model(context: Any, name: str) -> str:
-    if context.resilient_parsing:  # shell completion must not wait for torch
+def _check_model(context: Any, name: str | None) -> str | None:
+    # shell completion must not wait for torch
+    if name is None or context.resilient_parsing:
         return name
     names = _model_names()
     if name not in names:
@@ -37,13 +41,14 @@ def train(
     out: Annotated[Path, typer.Option(help="Model file to write (.safetensors).")],
     *,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             callback=_check_model,
             autocompletion=_model_names,
-            help="Kind of model: auto, hash-crbm, crbm, crf or logreg.",
+            help="Kind of model: auto, hash-crbm, crbm, crf or logreg. Default: auto, "
+            "or hash-crbm with options that only single models have.",
         ),
-    ] = "hash-crbm",
+    ] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,7 +62,8 @@ def train(
         int | None,
         typer.Option(
             min=1,
-            help="Number of passes over the training data. Default: 30; auto chooses.",
+            help="Number of passes over the training data of a single model. "
+            "Default: 30.",
         ),
     ] = None,
     metric: Annotated[
@@ -140,7 +146,7 @@ def train(
             "random_state": seed,
             "progress": progress,
             **_given(
-                n_epochs=epochs if model == "auto" else epochs or 30,
+                n_epochs=epochs if model in (None, "auto") else epochs or 30,
                 metric=metric,
                 time_limit=time_limit,
                 checkpoint_dir=checkpoint_dir,

@@ -41,7 +41,7 @@ def run(
     source: str,
     out: Path,
     *,
-    model: str = "hash-crbm",
+    model: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     validation: float | None = None,
     preprocessing: str | None = None,
@@ -62,7 +62,7 @@ def run(
     out, force
         The model file, and whether an existing file may be replaced.
     model, parameters
-        A key of `MODELS`, and parameters of that classifier.
+        A key of `MODELS`, and parameters of that classifier; see `default_model`.
     validation
         Fraction of the rows to hold out for early stopping. By default the official
         validation rows, if the data set has any.
@@ -84,6 +84,9 @@ def run(
     data = select_part(all_rows, reading.part, default="train")
     if not data.Y.shape[1]:
         raise ValueError(f"`{source}` has no labels. Name them with --labels.")
+    if model is None:
+        of_one_model = preprocessing is not None or validation is not None
+        model = "hash-crbm" if of_one_model else default_model(parameters or {})
     classifier = make_classifier(model, {})
     if isinstance(classifier, StructuredClassifier):
         kind = preprocessing or default_preprocessing(to_inputs(data.X))
@@ -113,12 +116,24 @@ def run(
     return found | judging.run(classifier, data, out, held_out, **_fit_options(valid))
 
 
+def default_model(parameters: Iterable[str]) -> str:
+    """`auto`, or `hash-crbm` for parameters that `auto` does not have.
+
+    Examples
+    --------
+    >>> default_model(["metric"]), default_model(["n_epochs"])
+    ('auto', 'hash-crbm')
+    """
+    known = make_classifier("auto", {}).get_params()
+    return "auto" if all(name in known for name in parameters) else "hash-crbm"
+
+
 def least_bytes(classifier: LabelSetClassifier, data: Dataset) -> int:
     """A lower bound on the size of the model's file: the weights that are sure."""
     n_labels, n_hidden = data.Y.shape[1], getattr(classifier, "n_hidden", 0)
     if not isinstance(classifier, StructuredClassifier):
         return 4 * n_labels
-    of_kernel = classifier.preprocessing in ("kernel", "rbf")
+    of_kernel = classifier.preprocessing.startswith(("kernel", "rbf"))
     n_inputs = 0 if of_kernel else data.X.shape[1]
     n_members = getattr(classifier, "n_estimators", 1)
     return 4 * n_members * (n_inputs * (n_labels + n_hidden) + n_labels * n_hidden)

@@ -31,6 +31,8 @@ KINDS = (
     "rank",
     "kernel",
     "rbf",
+    "rbf-centre",
+    "rbf-rank",
 )
 # Standard deviations at which "rbf" cuts off its inputs.
 CUT_OFF = 8.0
@@ -60,13 +62,15 @@ def pipeline(
         - ``"kernel"``: standardised, then Nystroem features of an RBF kernel, for
           outputs that do not depend linearly on the inputs;
         - ``"rbf"``: the same, with inputs cut off at 8 standard deviations and a kernel
-          as wide as the median distance of cases: the safest choice for unknown data.
+          as wide as the median distance of cases: the safest choice for unknown data;
+        - ``"rbf-centre"``, ``"rbf-rank"``: such a kernel of inputs scaled by "centre"
+          and by "rank".
 
         A constant column becomes 0.
     sparse
         Map 0 to 0, so that a sparse matrix stays sparse.
     kernel_gamma
-        The kernel is exp(-kernel_gamma * |x - y|^2 / n_inputs), or, for "rbf",
+        The kernel is exp(-kernel_gamma * |x - y|^2 / n_inputs), or, for "rbf*",
         exp(-kernel_gamma * |x - y|^2 / median): larger is narrower.
     kernel_features
         Maximal number of kernel features; never more than training cases.
@@ -97,15 +101,16 @@ def pipeline(
             KernelFeatures(kernel_features),
             *_rescale_features(),
         ),
-        "rbf": (
-            scaler,
-            FunctionTransformer(cut_off, accept_sparse=True),
-            DistanceScaler(),
-            *_kernel_width(kernel_gamma),
-            KernelFeatures(kernel_features),
-            *_rescale_features(),
-        ),
     }
+    rbf = (
+        DistanceScaler(),
+        *_kernel_width(kernel_gamma),
+        KernelFeatures(kernel_features),
+        *_rescale_features(),
+    )
+    steps["rbf"] = (scaler, FunctionTransformer(cut_off, accept_sparse=True), *rbf)
+    steps["rbf-centre"] = (steps["centre"][0], *rbf)
+    steps["rbf-rank"] = (*steps["rank"], *rbf)
     if kind not in steps:
         known = ", ".join(f"`{name}`" for name in KINDS)
         raise ValueError(f"There is no preprocessing `{kind}`; use one of {known}.")

@@ -18,24 +18,15 @@ from torch import Tensor
 from crbm import checks, decisions
 from crbm.decisions import Joint
 from crbm.decisions.joint import mean
-from crbm.estimators import encoding, inputs
+from crbm.estimators import class_weights, encoding, inputs
 from crbm.estimators.auto import mixture
-from crbm.estimators.auto.members import Committee, ForestMember, Inputs, Member, Task
+from crbm.estimators.auto.catalogue import MEMBERS, STACKED, make_member
+from crbm.estimators.auto.members import Inputs, Member, Task
 from crbm.estimators.auto.pool import Pool, judge
 from crbm.estimators.members import all_or_nothing
 from crbm.estimators.predictor import LabelSetClassifier
 from crbm.types import Batch
 
-# Every kind of member, in the order in which they are tried.
-MEMBERS = (
-    "forest",
-    "hash-crbm, rbf",
-    "hash-crbm, forest",
-    "hash-crbm, standardise",
-    "hash-crbm, centre",
-    "logistic, rbf",
-    "logistic, centre",
-)
 # Distinct label sets up to which their joint distribution is learned.
 MOST_SETS = 4000
 # The share of the time limit that fitting members may take; pooling takes the rest.
@@ -46,12 +37,12 @@ FITTING_SHARE = 0.93
 class AutoClassifier(LabelSetClassifier):
     """Labels predicted together, without parameters to choose.
 
-    Several members are fitted: HashCRBMs and logistic regressions on inputs scaled in
-    different ways and on kernel features, a random forest, and a HashCRBM on the
-    log-odds of the forest. Each is judged on cases that it did not learn from, and
-    their log probabilities are pooled with the weights that make those cases most
-    likely. The result is one joint distribution p(v | u), from which the best answer
-    for `metric` is derived.
+    Several members are fitted: a random forest, kernel ridge regression, boosted trees,
+    and HashCRBMs on scaled inputs, on kernel features and on the log-odds of the other
+    members. The scaling and the kernel are chosen by left-out cases. Each member is
+    judged on cases that it did not learn from, and their log probabilities are pooled
+    with the weights that make those cases most likely. The result is one joint
+    distribution p(v | u), from which the best answer for `metric` is derived.
 
     Parameters
     ----------
@@ -64,6 +55,9 @@ class AutoClassifier(LabelSetClassifier):
         with a limit depends on the speed of the machine and cannot be repeated exactly.
     members
         Names of the members to try, see `MEMBERS`; None tries all that suit the data.
+    class_weight
+        How much a present label counts relative to an absent one: a dict from labels to
+        weights, one weight per label, or "balanced"; see `StructuredClassifier`.
     n_folds
         Models per member; each leaves out another part of the cases.
     random_state
@@ -99,6 +93,7 @@ class AutoClassifier(LabelSetClassifier):
     metric: str = "hamming"
     time_limit: float | None = None
     members: Any = None
+    class_weight: Any = None
     n_folds: int = 5
     random_state: Any = None
     n_threads: int | None = None
@@ -111,6 +106,7 @@ class AutoClassifier(LabelSetClassifier):
 
     def _check_parameters(self) -> None:
         checks.one_of("metric", self.metric, decisions.MEASURES)
+        class_weights.check(self.class_weight)
         checks.whole_number("n_folds", self.n_folds, at_least=2)
         if self.time_limit is not None:
             checks.positive("time_limit", self.time_limit)
@@ -139,10 +135,11 @@ class AutoClassifier(LabelSetClassifier):
         self._check_parameters()
         with all_or_nothing(self):
             started = time.monotonic()
-            task = self._task(encoding.fit_data(self, X, y, sample_weight), started)
-            shared = Inputs()
+            data = encoding.fit_data(self, X, y, sample_weight)
+            task, shared = self._task(data, started), Inputs()
+            weight = class_weights.class_weights(self, data)
             fitted, seconds = self._fit_members(task, shared)
-            self.pool_ = Pool.fit(task, fitted, seconds, shared)
+            self.pool_ = Pool.fit(task, fitted, seconds, shared, weight)
             self.leaderboard_ = self.pool_.leaderboard
             self._set_thresholds()
         return self
@@ -169,8 +166,8 @@ class AutoClassifier(LabelSetClassifier):
                     stacklevel=3,
                 )
                 break
-            if isinstance(member, ForestMember):
-                shared.forest = member
+            if member.name in STACKED:
+                shared.stacked.append(member)
             fitted.append(member)
             seconds.append(time.monotonic() - started)
             loss = judge(member, task).log_loss
@@ -204,22 +201,24 @@ class AutoClassifier(LabelSetClassifier):
     def _plan(self, task: Task) -> list[Member]:
         """The members to try, in order."""
         names = MEMBERS if self.members is None else tuple(self.members)
-        plan: list[Member] = []
-        for name in names:
-            kind, _, source = name.partition(", ")
-            if kind == "forest":
-                if len(task.table):
-                    plan.append(ForestMember())
-            elif source == "forest" and not any(m.name == "forest" for m in plan):
-                continue
-            elif len(task.Y) >= 2 and (task.use_sets or kind != "hash-crbm"):
-                plan.append(Committee(kind, source))
+        plan = [make_member(name) for name in names if self._suits(name, names, task)]
         if not plan:
             raise ValueError(
                 f"None of the members {list(names)} suits these {len(task.Y)} cases. "
                 "Choose others, or leave `members` as it is."
             )
         return plan
+
+    def _suits(self, name: str, names: tuple[str, ...], task: Task) -> bool:
+        """Whether a member can learn from these cases."""
+        kind, _, source = name.partition(", ")
+        if kind == "forest":
+            return len(task.table) > 0
+        if source == "stack" and not set(STACKED) & set(names):
+            return False
+        if kind == "logistic" and self.members is None and task.use_sets:
+            return False  # a HashCRBM on the same inputs is at least as good
+        return len(task.Y) >= 3 and (task.use_sets or kind != "hash-crbm")
 
     def _is_time_left(self, task: Task, seconds: list[float]) -> bool:
         """Whether there is time for a member as fast as the fastest before."""

@@ -116,7 +116,7 @@ class Forest:
             leaves.append(leaf)
         self.out_of_bag_ = total / np.maximum(n_out, 1)[:, None].astype(np.float32)
         self.is_out_of_bag_ = n_out > 0
-        self.trees = _joined(grown)
+        self.trees = joined_trees(grown)
         self.leaves = sparse.vstack(leaves, format="csr").astype(np.float32)
         return self
 
@@ -149,7 +149,7 @@ class Forest:
         """The forest whose `state` this was; raises if it is inconsistent."""
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
         trees = Trees(*(arrays[name] for name in Trees._fields))
-        _check_trees(trees, n_inputs)
+        check_trees(trees, n_inputs)
         forest = cls(len(trees.roots))
         forest.trees, forest.n_outcomes = trees, n_outcomes
         parts = (arrays["leaf_means"], arrays["leaf_columns"], arrays["leaf_ends"])
@@ -197,7 +197,7 @@ def _leaf_means(
     return inside.tocsr() @ outcomes
 
 
-def _joined(grown: list[Any]) -> Trees:
+def joined_trees(grown: list[Any]) -> Trees:
     """The trees of scikit-learn in one set of arrays."""
     starts = np.concatenate([[0], np.cumsum([tree.node_count for tree in grown])])
     starts = starts.astype(np.int32)
@@ -213,7 +213,7 @@ def _joined(grown: list[Any]) -> Trees:
     return Trees(starts[:-1], *(np.concatenate(column) for column in columns))
 
 
-def _check_trees(trees: Trees, n_inputs: int) -> None:
+def check_trees(trees: Trees, n_inputs: int) -> None:
     """Refuse arrays that would be read out of bounds or in circles."""
     n_nodes, inner = len(trees.feature), trees.feature != LEAF
     parents = np.flatnonzero(inner)

@@ -13,17 +13,11 @@ from torch import Tensor
 
 from crbm import metrics
 from crbm.decisions import Joint
-from crbm.decisions.joint import mean
+from crbm.decisions.joint import mean, product_probability, reweight
 from crbm.estimators.auto import pooling
-from crbm.estimators.auto.members import (
-    KERNEL_GAMMA,
-    Committee,
-    ForestMember,
-    Inputs,
-    Member,
-    Prediction,
-    Task,
-)
+from crbm.estimators.auto.catalogue import make_member
+from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
+from crbm.estimators.auto.scaling import Scaling
 from crbm.preprocessing import Preprocessor
 from crbm.preprocessing.packing import below
 
@@ -82,6 +76,8 @@ class Pool:
         possible that were never seen.
     leaderboard
         An entry for every member that was tried.
+    class_weight
+        What the odds of each label are multiplied by.
     judged
         The pooled marginals of training cases, by models that left them out; not in
         files.
@@ -94,11 +90,17 @@ class Pool:
     sets: pooling.SetPool
     share: float
     leaderboard: list[Entry]
+    class_weight: Float[np.ndarray, " labels"]
     judged: Float[np.ndarray, "cases labels"] | None = None
 
     @classmethod
     def fit(
-        cls, task: Task, members: list[Member], seconds: list[float], inputs: Inputs
+        cls,
+        task: Task,
+        members: list[Member],
+        seconds: list[float],
+        inputs: Inputs,
+        class_weight: Float[np.ndarray, " labels"],
     ) -> Pool:
         """Weigh the members by cases that all of them have left out."""
         rows = np.flatnonzero(np.logical_and.reduce([m.judged for m in members]))
@@ -107,10 +109,11 @@ class Pool:
         weight = None if task.weight is None else task.weight[rows]
         truth, places = task.Y[rows], task.sets[rows]
         labels = pooling.fit_labels([p.marginals for p in found], truth, weight)
-        tables = _tables(found)
-        sets = (
-            pooling.fit_sets(tables, _known_to_some(places, tables)) if tables else None
-        )
+        tables, sets = _tables(found), None
+        if tables:
+            product = labels([p.marginals for p in found])
+            tables.append(_over_table(product, task.table))
+            sets = pooling.fit_sets(tables, _known_to_some(places, tables[:-1]))
         of_sets = iter(sets.weights if sets else [])
         pairs = [
             (w, next(of_sets) if p.sets is not None else 0.0)
@@ -132,6 +135,7 @@ class Pool:
                     members, seconds, pairs, used, strict=True
                 )
             ],
+            class_weight,
         )
         pool.share = pool._fit_share(found, places, truth)
         pool.judged = mean(pool._mixed(found)).numpy()
@@ -145,9 +149,10 @@ class Pool:
         if not tables or not complete.any():
             return 1.0
         own = (np.flatnonzero(complete), places[complete])
-        of_table = self.sets(tables)[own]
+        p = self.labels([each.marginals for each in found])
+        of_table = self.sets([*tables, _over_table(p, self.table.numpy())])[own]
         of_table[np.max([table[own] for table in tables], axis=0) <= 0] = 0
-        p = self.labels([each.marginals[complete] for each in found])
+        p = p[complete]
         right = np.where(truth[complete] > 0.5, p, 1 - p)
         return pooling.fit_share(of_table, np.exp(np.log(right).sum(1)))
 
@@ -155,14 +160,17 @@ class Pool:
         """Keep the members in use, and the inputs that they need."""
         chosen = [m for m, use in zip(self.members, used, strict=True) if use]
         weights = [w for w, use in zip(self.labels.weights, used, strict=True) if use]
-        of_sets = iter(self.sets.weights)
-        with_sets = [(m, next(of_sets)) for m in self.members if m.predicts_sets]
-        self.sets = pooling.SetPool([w for m, w in with_sets if m in chosen])
+        with_sets = [m for m in self.members if m.predicts_sets]
+        if with_sets:
+            *of_sets, of_product = self.sets.weights
+            pairs = zip(with_sets, of_sets, strict=True)
+            own = [w for m, w in pairs if m in chosen]
+            self.sets = pooling.SetPool([*own, of_product] if own else [])
         self.labels = self.labels._replace(weights=weights)
         for member in self.members:
             del member.out_of_fold, member.judged
         self.members = chosen
-        self.inputs.keep({m.inputs for m in chosen if isinstance(m, Committee)})
+        self.inputs.keep(chosen)
 
     def joint(self, X: Float[np.ndarray, "cases inputs"]) -> Joint:
         """p(v | u) of each case, `mixed`."""
@@ -171,10 +179,15 @@ class Pool:
     def _mixed(self, found: list[Prediction]) -> Joint:
         product = torch.from_numpy(self.labels([p.marginals for p in found]))
         tables = _tables(found)
-        if not tables:
-            return Joint.independent(product).mixed()
-        weight = torch.from_numpy(self.sets(tables))
-        return Joint(weight, self.table, product, self.share).mixed()
+        if tables:
+            over_table = _over_table(product.numpy(), self.table.numpy())
+            weight = torch.from_numpy(self.sets([*tables, over_table]))
+            joint = Joint(weight, self.table, product, self.share)
+        else:
+            joint = Joint.independent(product)
+        if (self.class_weight != 1).any():
+            joint = reweight(joint, self.class_weight)
+        return joint.mixed()
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Tensors and plain data that predictions need."""
@@ -182,10 +195,11 @@ class Pool:
         for kind, preprocessor in self.inputs.preprocessors.items():
             for name, tensor in preprocessor.state().items():
                 tensors[f"inputs.{kind}.{name}"] = tensor
-        forest = self.inputs.forest
-        only_input = [] if forest is None or forest in self.members else [forest]
+        stacked = self.inputs.stacked
+        only_input = [m for m in stacked if m not in self.members]
         described = []
-        for place, member in enumerate([*self.members, *only_input]):
+        kept = [*self.members, *only_input]
+        for place, member in enumerate(kept):
             own, plain = member.state()
             described.append({"name": member.name, **plain})
             tensors |= {f"members.{place}.{name}": own[name] for name in own}
@@ -193,10 +207,13 @@ class Pool:
             "members": described,
             "n_pooled": len(self.members),
             "inputs": list(self.inputs.preprocessors),
+            "scaling": self.inputs.scaling,
+            "stacked": [kept.index(member) for member in stacked],
             "label_weights": self.labels.weights,
             "label_bias": self.labels.bias,
             "set_weights": self.sets.weights,
             "share": self.share,
+            "class_weight": self.class_weight.tolist(),
             "leaderboard": [list(entry) for entry in self.leaderboard],
         }
 
@@ -209,47 +226,56 @@ class Pool:
         n_labels: int,
     ) -> Pool:
         """The pool whose `state` this was; raises if it is inconsistent."""
-        inputs, table = Inputs(), tensors["sets"].double()
-        for kind in plain["inputs"]:
-            own = below(f"inputs.{kind}.", tensors)
-            inputs.preprocessors[kind] = Preprocessor.from_state(
-                kind, own, KERNEL_GAMMA
-            )
+        inputs, table = _restored_inputs(tensors, plain), tensors["sets"].double()
         sets = pooling.SetPool([float(w) for w in plain["set_weights"]])
-        known = table.numpy() if sets.weights else None
-        size = (n_inputs, n_labels)
-        members = [
-            _restored_member(
-                each, below(f"members.{place}.", tensors), inputs, size, known
-            )
-            for place, each in enumerate(plain["members"])
-        ][: plain["n_pooled"]]
+        size = Size(n_inputs, n_labels, table.numpy() if sets.weights else None)
+        members = _restored_members(tensors, plain, inputs, size)
         labels = pooling.LabelPool(
             [float(w) for w in plain["label_weights"]], float(plain["label_bias"])
         )
         n_with_sets = sum(member.predicts_sets for member in members)
+        n_with_sets += n_with_sets > 0  # and the product of the labels
         if (len(labels.weights), len(sets.weights)) != (len(members), n_with_sets):
             raise ValueError("the weights do not fit the members")
         if not members or not 0 <= float(plain["share"]) <= 1:
             raise ValueError("there are no members, or their share is not a share")
-        entries = [Entry(*entry) for entry in plain["leaderboard"]]
-        return cls(members, inputs, table, labels, sets, float(plain["share"]), entries)
+        weight = np.array(plain["class_weight"], dtype=float)
+        if weight.shape != (n_labels,) or not (weight > 0).all():
+            raise ValueError("there must be a positive weight for each label")
+        share, entries = (
+            float(plain["share"]),
+            [Entry(*e) for e in plain["leaderboard"]],
+        )
+        return cls(members, inputs, table, labels, sets, share, entries, weight)
 
 
-def _restored_member(
-    plain: dict[str, Any],
-    tensors: dict[str, Tensor],
-    inputs: Inputs,
-    size: tuple[int, int],
-    table: np.ndarray | None,
-) -> Member:
-    n_inputs, n_labels = size
-    if plain["name"] == ForestMember.name:
-        inputs.forest = ForestMember().restore(tensors, n_inputs, n_labels, table)
-        return inputs.forest
-    member = Committee(plain["kind"], plain["inputs"])
-    n_columns = inputs.n_columns(member.inputs, n_inputs, n_labels)
-    return member.restore(tensors, plain["models"], (n_columns, n_labels), table)
+def _restored_inputs(tensors: dict[str, Tensor], plain: dict[str, Any]) -> Inputs:
+    inputs = Inputs()
+    if plain["scaling"] is not None:
+        kind, gamma = plain["scaling"]
+        inputs.scaling = Scaling(str(kind), float(gamma))
+    for kind in plain["inputs"]:
+        assert inputs.scaling is not None
+        unfitted = inputs.scaling.preprocessor(kind)
+        inputs.preprocessors[kind] = Preprocessor.from_state(
+            unfitted.kind, below(f"inputs.{kind}.", tensors), unfitted.kernel_gamma
+        )
+    return inputs
+
+
+def _restored_members(
+    tensors: dict[str, Tensor], plain: dict[str, Any], inputs: Inputs, size: Size
+) -> list[Member]:
+    """The pooled members; those of the stack go to `inputs`."""
+    members = [make_member(str(each["name"])) for each in plain["members"]]
+    inputs.stacked = [members[place] for place in plain["stacked"]]
+    for place, (member, each) in enumerate(zip(members, plain["members"], strict=True)):
+        n_columns = size.n_inputs
+        if member.inputs is not None:
+            n_columns = inputs.n_columns(member.inputs, size.n_inputs, size.n_labels)
+        own = below(f"members.{place}.", tensors)
+        member.restore(own, each, size._replace(n_inputs=n_columns))
+    return members[: plain["n_pooled"]]
 
 
 def judge(member: Member, task: Task) -> Scores:
@@ -267,6 +293,13 @@ def judge(member: Member, task: Task) -> Scores:
 
 def _tables(found: Sequence[Prediction]) -> list[np.ndarray]:
     return [each.sets for each in found if each.sets is not None]
+
+
+def _over_table(product: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Probabilities of the label sets if labels were independent."""
+    chance = product_probability(torch.from_numpy(product), torch.from_numpy(table))
+    total = chance.sum(1, keepdim=True).clamp_min(torch.finfo(chance.dtype).tiny)
+    return (chance / total).numpy()
 
 
 def _select(prediction: Prediction, rows: np.ndarray) -> Prediction:

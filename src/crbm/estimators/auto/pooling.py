@@ -78,13 +78,14 @@ def fit_labels(
     )
     target = torch.tensor(truth[rows][known], dtype=torch.float64)
     times = _repeated(weight, rows, known)
-    bias = torch.zeros(1, dtype=torch.float64, requires_grad=True)
 
-    def loss(weights: Tensor) -> Tensor:
-        return binary_cross_entropy_with_logits(odds @ weights + bias, target, times)
+    def loss(numbers: Tensor) -> Tensor:
+        # weights are positive: their logarithms are searched for
+        total = odds @ numbers[:-1].exp() + numbers[-1]
+        return binary_cross_entropy_with_logits(total, target, times)
 
-    weights = _minimise(loss, len(members), [bias])
-    return LabelPool(weights, float(bias.detach()))
+    *logs, bias = minimise(loss, [*_equal_weights(len(members)), 0.0])[0]
+    return LabelPool([float(np.exp(log)) for log in logs], bias)
 
 
 def fit_sets(
@@ -106,10 +107,11 @@ def fit_sets(
     scores = torch.tensor(np.stack([log_probability(p[rows]) for p in members], -1))
     target = torch.tensor(sets[rows])
 
-    def loss(weights: Tensor) -> Tensor:
-        return cross_entropy(scores @ weights.to(scores), target)
+    def loss(logs: Tensor) -> Tensor:
+        return cross_entropy(scores @ logs.exp().to(scores), target)
 
-    return SetPool(_minimise(loss, len(members)))
+    logs, _ = minimise(loss, _equal_weights(len(members)))
+    return SetPool([float(np.exp(log)) for log in logs])
 
 
 def fit_share(
@@ -159,22 +161,27 @@ def _repeated(
     return torch.tensor(np.broadcast_to(weight[rows, None], known.shape)[known])
 
 
-def _minimise(
-    loss: Callable[[Tensor], Tensor], n_weights: int, others: Sequence[Tensor] = ()
-) -> list[float]:
-    """Positive weights at the lowest loss, by L-BFGS on their logarithms."""
-    logs = torch.full((n_weights,), -float(np.log(n_weights)), dtype=torch.float64)
-    logs.requires_grad_()
+def _equal_weights(n_members: int) -> list[float]:
+    """Logarithms of weights that sum to 1."""
+    return [-float(np.log(n_members))] * n_members
+
+
+def minimise(
+    loss: Callable[[Tensor], Tensor], start: Sequence[float]
+) -> tuple[list[float], float]:
+    """The numbers at the lowest loss near `start`, by L-BFGS, and that loss."""
+    numbers = torch.tensor(start, dtype=torch.float64, requires_grad=True)
     search = torch.optim.LBFGS(
-        [logs, *others], max_iter=N_ITERATIONS, line_search_fn="strong_wolfe"
+        [numbers], max_iter=N_ITERATIONS, line_search_fn="strong_wolfe"
     )
 
     def evaluate() -> Tensor:
         search.zero_grad()
-        value = loss(logs.exp())
+        value = loss(numbers)
         value.backward()
         return value
 
     with torch.enable_grad():
         search.step(evaluate)
-    return [float(w) for w in logs.detach().exp()]
+    with torch.no_grad():
+        return numbers.detach().tolist(), float(loss(numbers))
