@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from conftest import seeded
-from crbm.energies import Conv2d, Dense
+from crbm.energies import Conv2d, Dense, PerCase
 
 SIZE = (4, 5)
 
@@ -47,6 +47,24 @@ def test_product_is_the_gradient_by_the_weight(parts):
     coupling.weight.requires_grad_()
     (expected,) = torch.autograd.grad((coupling.up(v) * h).sum(), coupling.weight)
     assert_close(coupling.detach().product(v, h), expected)
+
+
+def test_weights_per_case_serve_several_states_and_leading_axes():
+    weight = normal(4, 6, 3)
+    coupling, v = PerCase(weight), normal(5, 4, 6, seed=1)
+    expected = torch.stack([v[:, case] @ weight[case] for case in range(4)], 1)
+    assert_close(coupling.up(v), expected)
+    assert_close(coupling.with_state_axis().up(v.movedim(0, 1)), expected.movedim(0, 1))
+    shared = v[:, 0]  # the same states for all cases
+    expected = torch.stack([shared @ weight[case] for case in range(4)])
+    assert_close(coupling.with_state_axis().up(shared), expected)
+    h = normal(4, 3, seed=2)
+    assert_close((coupling.up(v[0]) * h).sum(), (v[0] * coupling.down(h)).sum())
+    rows = v.movedim(0, 1).flatten(0, 1), normal(20, 3, seed=3)
+    weight.requires_grad_()
+    fields = PerCase(weight).with_state_axis().up(rows[0].unflatten(0, (4, 5)))
+    (expected,) = torch.autograd.grad((fields.flatten(0, 1) * rows[1]).sum(), weight)
+    assert_close(coupling.detach().product(*rows), expected)
 
 
 def test_a_convolution_is_a_sum_over_the_window():

@@ -3,7 +3,7 @@
 from crbm.energies.base import Energy
 from crbm.energies.bipartite import BipartiteEnergy
 from crbm.energies.blocks import BlockConditional, block_conditional
-from crbm.energies.couplings import Conv2d, Coupling, Dense, Windowed
+from crbm.energies.couplings import Conv2d, Coupling, Dense, PerCase, Windowed
 from crbm.energies.functional import FunctionalEnergy
 from crbm.energies.kinds import has_blocks, is_bipartite, is_pairwise
 from crbm.energies.pairwise import PairwiseEnergy
@@ -17,6 +17,7 @@ __all__ = [
     "Energy",
     "FunctionalEnergy",
     "PairwiseEnergy",
+    "PerCase",
     "Windowed",
     "block_conditional",
     "has_blocks",

@@ -130,9 +130,16 @@ class BipartiteEnergy(Energy):
         hidden, means = self.hidden.log_partition_and_mean(self.hidden_field(v))
         return Evaluated(v, -field - hidden, means)
 
+    def with_state_axis(self) -> BipartiteEnergy:
+        return replace(
+            super().with_state_axis(), coupling=self.coupling.with_state_axis()
+        )
+
     def evaluate_rows(
         self, table: Float[Tensor, "rows visible"], ids: Int[Tensor, "batch states"]
     ) -> EvaluatedRows:
+        if not self.coupling.is_shared:
+            return super().evaluate_rows(table, ids)
         # Both products run once per distinct row, not once per case and candidate.
         by_case = self.hidden_bias.expand(len(ids), -1).contiguous()
         fields = RowLogits(self.coupling.up(table), by_case)
@@ -165,6 +172,8 @@ class BipartiteEnergy(Energy):
     def phase(self, states: States | Moments) -> BipartitePhase:
         """Sums of v, h and v h over the states of one phase."""
         states = refuse_moments(self, states)
+        if states.ids is not None and not self.coupling.is_shared:
+            states = States(states.v[states.ids], states.weight)
         if states.cache is None:
             cache = self.expand(states.n_cases).evaluate_states(states).cache
             states = states._replace(cache=cache)

@@ -29,6 +29,11 @@ class Coupling(ABC):
 
     weight: Tensor
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether one map serves all cases."""
+        return True
+
     @abstractmethod
     def up(
         self,
@@ -50,6 +55,10 @@ class Coupling(ABC):
         self, v: Float[Tensor, "rows visible"], h: Float[Tensor, "rows hidden"]
     ) -> Tensor:
         """The gradient of the sum over rows of h . up(v) by `weight`."""
+
+    def with_state_axis(self: Map) -> Map:
+        """The map for several states per case in dimension -2."""
+        return self
 
     def tempered(self: Map, beta: float) -> Map:
         """The map times `beta`."""
@@ -120,6 +129,60 @@ class Windowed(Coupling):
         self, x: Float[Tensor, "... positions"]
     ) -> Float[Tensor, "... positions"]:
         """The sum over all positions that are coupled to each position."""
+
+
+@dataclass(frozen=True)
+class PerCase(Coupling):
+    """Every visible unit coupled to every hidden unit, by weights of each case's own.
+
+    A network that computes the weights makes the couplings depend on the input.
+
+    Parameters
+    ----------
+    weight
+        W of each case, of shape (batch, visible, hidden).
+    has_states
+        Whether units have several states per case, (batch, states, units), or states
+        that all cases share, (states, units). Otherwise the cases are in dimension -2.
+    """
+
+    weight: Float[Tensor, "batch visible hidden"]
+    has_states: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    def up(
+        self,
+        v: Float[Tensor, "... visible"],
+        bias: Float[Tensor, "... hidden"] | None = None,
+    ) -> Float[Tensor, "... hidden"]:
+        return _add(self._times(v, self.weight), bias)
+
+    def down(
+        self,
+        h: Float[Tensor, "... hidden"],
+        bias: Float[Tensor, "... visible"] | None = None,
+    ) -> Float[Tensor, "... visible"]:
+        return _add(self._times(h, self.weight.mT), bias)
+
+    def product(
+        self, v: Float[Tensor, "rows visible"], h: Float[Tensor, "rows hidden"]
+    ) -> Float[Tensor, "batch visible hidden"]:
+        n_cases = len(self.weight)
+        return v.unflatten(0, (n_cases, -1)).mT @ h.unflatten(0, (n_cases, -1))
+
+    def with_state_axis(self) -> PerCase:
+        return replace(self, has_states=True)
+
+    def _times(self, x: Tensor, weight: Tensor) -> Tensor:
+        if self.has_states:
+            return (x.to(weight.dtype) @ weight).to(x.dtype)
+        cases_first = x.movedim(-2, 0)  # (batch, ..., units)
+        rows = cases_first.reshape(len(weight), -1, x.shape[-1]).to(weight.dtype)
+        field = (rows @ weight).to(x.dtype)
+        return field.reshape(*cases_first.shape[:-1], -1).movedim(0, -2)
 
 
 @dataclass(frozen=True)

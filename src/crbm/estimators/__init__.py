@@ -6,6 +6,7 @@ from crbm.estimators.crf import CRFClassifier
 from crbm.estimators.files import load
 from crbm.estimators.hash_crbm import HashCRBMClassifier
 from crbm.estimators.logistic import LogisticClassifier
+from crbm.estimators.pixels import PixelClassifier
 from crbm.estimators.predictor import LabelSetClassifier, TopK
 from crbm.estimators.structured import StructuredClassifier
 
@@ -16,6 +17,7 @@ __all__ = [
     "HashCRBMClassifier",
     "LabelSetClassifier",
     "LogisticClassifier",
+    "PixelClassifier",
     "StructuredClassifier",
     "TopK",
     "load",

@@ -13,7 +13,7 @@ import numpy as np
 import sklearn
 import torch
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
+from torch import Tensor, nn
 
 from crbm import checks, inference, objectives, persistence
 from crbm.estimators import file_checks, inputs
@@ -67,11 +67,19 @@ def models_state(
     return tensors, plain | {"class_weight_": classifier.class_weight_.tolist()}
 
 
-def load(path: str | Path) -> LabelSetClassifier:
+def load(path: str | Path, network: nn.Module | None = None) -> Any:
     """The classifier that `save` wrote, predicting as it did, bit for bit.
 
     Nothing in the file is executed, so files of strangers are safe to load. For a file
     of a class of your own, import its module first.
+
+    Parameters
+    ----------
+    path
+        The file.
+    network
+        For a `PixelClassifier` with a network of your own: a module of the same kind,
+        whose weights are replaced by those in the file.
 
     Examples
     --------
@@ -88,6 +96,10 @@ def load(path: str | Path) -> LabelSetClassifier:
 
     tensors, described = persistence.read(path)
     try:
+        if described["class"] == "PixelClassifier":
+            return _load_pixel_classifier(tensors, described, network)
+        if network is not None:
+            raise ValueError("only a PixelClassifier has a network; omit `network`")
         kind = _find_class(LabelSetClassifier.registry, described["class"])
         parameters = kind.earlier_defaults | restored_parameters(
             described["parameters"]
@@ -103,6 +115,14 @@ def load(path: str | Path) -> LabelSetClassifier:
             f"`{path}` does not hold a whole classifier: {reason}. Save it again."
         ) from error
     return classifier
+
+
+def _load_pixel_classifier(
+    tensors: dict[str, Tensor], described: dict[str, Any], network: nn.Module | None
+) -> Any:
+    from crbm.estimators.pixels import PixelClassifier, files
+
+    return files.restore(PixelClassifier, tensors, described, network)
 
 
 def _find_class(registry: dict[str, Any], name: str) -> Any:
@@ -139,7 +159,7 @@ def description(classifier: LabelSetClassifier) -> dict[str, Any]:
 def plain_parameters(classifier: LabelSetClassifier) -> dict[str, Any]:
     """The parameters that decide what is learned, as JSON."""
     return {
-        name: _plain(name, value)
+        name: plain_value(name, value)
         for name, value in classifier.get_params(deep=False).items()
         if name not in OF_THE_RUN
     }
@@ -211,7 +231,7 @@ def _n_inputs(classifier: StructuredClassifier) -> int:
     return classifier.preprocessor_.n_outputs(inputs.n_inputs(classifier))
 
 
-def _plain(name: str, value: Any) -> Any:
+def plain_value(name: str, value: Any) -> Any:
     """A parameter as JSON: optimisers, objectives and inferences by name."""
     if isinstance(value, np.generic):
         return value.item()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from crbm.energies import BipartiteEnergy, Energy, is_bipartite
-from crbm.types import Found
+from crbm.types import Found, States
 from crbm.units import BERNOULLI, Units
 
 LARGEST_LAYER = 20  # binary units
+MOST_HIDDEN_STATES = 2**12  # held in memory at once by `joint_states`
 CHUNK_ELEMENTS = 2**22  # numbers in the largest temporary: 16 MB in float32
 
 
@@ -69,6 +71,55 @@ def sums(energy: Energy) -> tuple[Tensor, Tensor]:
     return log_z, mean
 
 
+def joint_states(energy: BipartiteEnergy) -> tuple[States, Float[Tensor, " batch"]]:
+    """All hidden states of each case, weighted by p(h), and log Z.
+
+    A state of the result is E[v | h] with h as its cache. The gradient of F averaged
+    over these is that averaged over p(v), since both are linear in v and v h.
+    """
+    per_state = energy.with_state_axis()
+    like = energy.independent_field()
+    h = layer_states(energy.hidden, energy.n_hidden, like=like)
+    scores, means = _given_hidden(per_state, h)
+    weight = scores.softmax(-1)
+    cache = h.expand(*weight.shape, -1)
+    return States(means, weight, cache=cache), scores.logsumexp(-1)
+
+
+def hidden_scores(energy: BipartiteEnergy) -> Float[Tensor, "batch states"]:
+    """log sum_v exp(-E(v, h)) of all hidden states, in their counting order."""
+    return torch.cat([scores for scores, _ in _hidden_chunks(energy)], -1)
+
+
+def mode_given_hidden(energy: BipartiteEnergy) -> Found:
+    """The lowest F among the modes of v given each hidden state.
+
+    The mode of p(v) is close to one of them where the hidden units explain most of how
+    outputs depend on each other.
+    """
+    best = energy.independent_field().new_full(energy.batch_shape, torch.inf)
+    v_best = torch.zeros_like(energy.independent_field())
+    for _, means in _hidden_chunks(energy):
+        v = energy.visible.round(means)
+        free_energy = energy.with_state_axis().free_energy(v)
+        lowest, where = free_energy.min(-1)
+        chosen = v.gather(
+            -2, where[..., None, None].expand(*where.shape, 1, v.shape[-1])
+        )
+        v_best = torch.where((lowest < best)[..., None], chosen.squeeze(-2), v_best)
+        best = best.minimum(lowest)
+    return Found(v_best, best)
+
+
+def has_few_hidden_states(energy: Energy) -> TypeGuard[BipartiteEnergy]:
+    """Whether `joint_states` is possible, and cheaper than enumerating the outputs."""
+    return (
+        is_bipartite(energy)
+        and _has_fewer_hidden_states(energy)
+        and energy.hidden.n_states(energy.n_hidden) <= MOST_HIDDEN_STATES
+    )
+
+
 def mode(energy: Energy) -> Found:
     """The state of lowest free energy."""
     check_size("n_visible", energy.visible, energy.n_visible)
@@ -121,10 +172,18 @@ def _hidden_chunks(energy: BipartiteEnergy) -> Iterator[tuple[Tensor, Tensor]]:
     """log sum_v exp(-E(v, h)) of all h, in pieces, and the means of v given h."""
     per_state = energy.with_state_axis()
     for h in _state_chunks(energy, energy.hidden, energy.n_hidden):
-        field = per_state.visible_field(h)
-        visible = energy.visible.log_partition(field, per_state.known)
-        scores = visible + (h * per_state.hidden_bias).sum(-1)
-        yield scores, energy.visible.mean(field, per_state.known)
+        yield _given_hidden(per_state, h)
+
+
+def _given_hidden(per_state: BipartiteEnergy, h: Tensor) -> tuple[Tensor, Tensor]:
+    """log sum_v exp(-E(v, h)) and E[v | h] of hidden states."""
+    field, units = per_state.visible_field(h), per_state.visible
+    bias = (h * per_state.hidden_bias).sum(-1) + per_state.hidden.log_base(h)
+    if per_state.known is None:
+        visible, means = units.log_partition_and_mean(field)
+        return visible + bias, means
+    visible = units.log_partition(field, per_state.known)
+    return visible + bias, units.mean(field, per_state.known)
 
 
 def _state_chunks(energy: Energy, units: Units, n_numbers: int) -> Iterator[Tensor]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from crbm import checks
-from crbm.energies import Energy
+from crbm.energies import Energy, is_bipartite
 from crbm.inference import enumeration
 from crbm.inference.enumeration import all_states as all_states
 from crbm.types import Candidates, Found, Marginals, States
@@ -62,6 +62,39 @@ def mode(
     states, score = scores(energy, candidates)
     highest, best = score.max(-1)
     return Found(_pick(states, best), -highest)
+
+
+def sample(
+    energy: Energy, n_samples: int, generator: Generator | None = None
+) -> Float[Tensor, "samples batch visible"]:
+    """Independent samples of p(v | u), where the hidden states can be enumerated.
+
+    A hidden state is drawn from p(h), then the outputs, which are independent given it.
+
+    Examples
+    --------
+    >>> import crbm, torch
+    >>> energy = crbm.CRBM(4, 3, 2).condition(torch.ones(5, 4))
+    >>> sample(energy, 7).shape
+    torch.Size([7, 5, 3])
+    """
+    checks.whole_number("n_samples", n_samples, at_least=1)
+    if energy.is_independent:
+        field = energy.independent_field().expand(n_samples, *energy.batch_shape, -1)
+        return energy.visible.sample(field, generator, energy.known)
+    if not is_bipartite(energy):
+        raise TypeError(
+            "Independent samples need a model with hidden units; got "
+            f"{type(energy).__name__}. Use gibbs.run."
+        )
+    enumeration.check_size("n_hidden", energy.hidden, energy.n_hidden)
+    p = enumeration.hidden_scores(energy).softmax(-1)
+    rows = p.reshape(-1, p.shape[-1])
+    drawn = torch.multinomial(rows, n_samples, replacement=True, generator=generator)
+    like = energy.independent_field()
+    states = enumeration.layer_states(energy.hidden, energy.n_hidden, like=like)
+    h = states[drawn].movedim(1, 0).reshape(n_samples, *p.shape[:-1], -1)
+    return energy.sample_visible(h, generator)
 
 
 def log_probability(

@@ -4,7 +4,7 @@ Errors and accuracies are shares in [0, 1]. Labels that are not known (NaN in th
 are left out.
 """
 
-from crbm.metrics.images import all_error, changed_error, iou
+from crbm.metrics.images import all_error, changed_error, iou, whole_accuracy
 from crbm.metrics.probabilities import (
     ReliabilityCurve,
     expected_calibration_error,
@@ -42,4 +42,5 @@ __all__ = [
     "ranking_loss",
     "reliability_curve",
     "subset_accuracy",
+    "whole_accuracy",
 ]

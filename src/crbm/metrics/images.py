@@ -85,6 +85,20 @@ def iou(
     return float(_mean_ratio(overlap, axis=0))
 
 
+def whole_accuracy(truth: Any, predicted: Any, *, ignore: int | None = None) -> float:
+    """Share of masks whose known pixels are all predicted correctly.
+
+    Parameters are those of `iou`.
+
+    Examples
+    --------
+    >>> whole_accuracy([[[0, 1]], [[1, 1]]], [[[0, 1]], [[0, 1]]])
+    0.5
+    """
+    pairs = _known_pixels(truth, predicted, ignore)
+    return float(np.mean([(one == other).all() for one, other in pairs]))
+
+
 class _Overlap(NamedTuple):
     """Sizes of the intersection and of the union of each class."""
 

@@ -8,21 +8,24 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import conv2d
 
 from crbm import checks
-from crbm.energies import BipartiteEnergy, Conv2d
-from crbm.models.base import EnergyModel, small_normal
-from crbm.types import Cases
+from crbm.energies import BipartiteEnergy, Conv2d, Coupling, Dense, PerCase
+from crbm.models.base import small_normal
+from crbm.models.images import ImageModel
 from crbm.units import BERNOULLI, Units
 
-NEEDS_IMAGES = "A ConvCRBM needs images `u`; got None."
 
-
-class ConvCRBM(EnergyModel):
+class ConvCRBM(ImageModel):
     """A conditional RBM over images with convolutional weights.
 
     The outputs are an image as large as the input, with one binary or real number, or
-    one categorical unit, per pixel; the hidden units are maps of the same size. No size
-    is part of the model, so the same weights serve images of any height and width (all
-    images of one batch have one size).
+    one categorical unit, per pixel. No size is part of the model, so the same weights
+    serve images of any height and width (all images of one batch have one size).
+
+    The hidden units are of one of two kinds: maps as large as the image, coupled to the
+    outputs by a window of weights that all positions share; or `n_global` units per
+    image, coupled to every output by weights that are computed from u. A few global
+    units can be summed out, so that the likelihood, the marginals and samples of
+    p(v | u) are exact (`objectives.ExactLikelihood`, `inference.exact`).
 
     Parameters
     ----------
@@ -36,11 +39,26 @@ class ConvCRBM(EnergyModel):
         The kind of output of each pixel. With `Categorical(K)` outputs are one-hot
         images of shape (batch, K, height, width), otherwise (batch, height, width).
     network
-        Any module from u to biases of shape (batch, K + n_hidden_channels, height,
-        width), K being 1 unless outputs are categorical; a convolution with the same
-        window unless given. It is trained end to end.
+        Any module from u to maps of shape (batch, n_maps, height, width), see Notes; a
+        convolution with the same window unless given. It is trained end to end.
+    n_global
+        Hidden units of the whole image; `n_hidden_channels` is 0 then. Without hidden
+        units of either kind the outputs are independent given u.
     init_scale
         Standard deviation of the initial couplings.
+
+    Attributes
+    ----------
+    n_maps
+        Number of maps that the network returns.
+
+    Notes
+    -----
+    Of the maps, the first K are the biases of the outputs, where K is 1 unless outputs
+    are categorical. Then come the biases of the hidden maps; or, for global units, the
+    mean of `n_global` maps as their biases and K maps of couplings for each. The
+    couplings act on deviations, (v - mean) W (h - 1/2) with the mean of v given the
+    biases alone: W can then be learned without moving the marginals.
 
     Examples
     --------
@@ -50,6 +68,7 @@ class ConvCRBM(EnergyModel):
     torch.Size([2])
     """
 
+    weight_vh: nn.Parameter
     weight_u: nn.Parameter | None
     bias: nn.Parameter | None
 
@@ -62,13 +81,20 @@ class ConvCRBM(EnergyModel):
         *,
         visible: Units = BERNOULLI,
         network: nn.Module | None = None,
+        n_global: int = 0,
         init_scale: float = 0.01,
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
         super().__init__()
         checks.whole_number("n_input_channels", n_input_channels, at_least=1)
-        checks.whole_number("n_hidden_channels", n_hidden_channels, at_least=1)
+        checks.whole_number("n_global", n_global, at_least=0)
+        checks.whole_number("n_hidden_channels", n_hidden_channels, at_least=0)
+        if n_global and n_hidden_channels:
+            raise ValueError(
+                "Hidden units are either maps or global: set `n_hidden_channels` to 0 "
+                f"for {n_global} global units; got {n_hidden_channels}."
+            )
         checks.whole_number("kernel_size", kernel_size, at_least=1)
         checks.not_negative("init_scale", init_scale)
         if kernel_size % 2 == 0:
@@ -79,7 +105,8 @@ class ConvCRBM(EnergyModel):
         self.n_input_channels = n_input_channels
         self.n_hidden_channels = n_hidden_channels
         self.kernel_size, self.visible, self.network = kernel_size, visible, network
-        n_maps = visible.width + n_hidden_channels
+        self.n_global = n_global
+        self.n_maps = visible.width * (1 + n_global) + n_global + n_hidden_channels
 
         def window(n_out: int, n_in: int, scale: float = 0.01) -> nn.Parameter:
             return small_normal(
@@ -93,35 +120,58 @@ class ConvCRBM(EnergyModel):
                 scale=scale,
             )
 
-        self.weight_vh = window(n_hidden_channels, visible.width, init_scale)
+        if n_hidden_channels:
+            self.weight_vh = window(n_hidden_channels, visible.width, init_scale)
         self.weight_u = self.bias = None
         if network is None:
-            self.weight_u = window(n_maps, n_input_channels)
-            self.bias = nn.Parameter(torch.zeros(n_maps, dtype=dtype, device=device))
+            self.weight_u = window(self.n_maps, n_input_channels)
+            zeros = torch.zeros(self.n_maps, dtype=dtype, device=device)
+            self.bias = nn.Parameter(zeros)
 
     def _condition(
         self, u: Float[Tensor, "batch channels height width"] | None
     ) -> BipartiteEnergy:
         """p(v | u) for images of the size of u."""
-        if u is None:
-            raise ValueError(NEEDS_IMAGES)
-        maps = self._bias_maps(u).permute(0, 2, 3, 1)
+        u = self._require_images(u)
+        maps = self._maps(u).permute(0, 2, 3, 1).flatten(1, 2)
+        if self.n_global:
+            return self._with_global_units(maps)
         visible, hidden = maps.split((self.visible.width, self.n_hidden_channels), -1)
+        size = u.shape[-2], u.shape[-1]
+        coupling: Coupling = Dense(maps.new_empty(visible[0].numel(), 0))
+        if self.n_hidden_channels:
+            coupling = Conv2d(self.weight_vh, size)
         return BipartiteEnergy(
-            Conv2d(self.weight_vh, (u.shape[-2], u.shape[-1])),
+            coupling,
             visible.flatten(1),
             hidden.flatten(1),
             self.visible,
             has_visible_input=True,
         )
 
-    def _bias_maps(self, u: Tensor) -> Tensor:
+    def _with_global_units(
+        self, maps: Float[Tensor, "batch pixels maps"]
+    ) -> BipartiteEnergy:
+        width, n_global = self.visible.width, self.n_global
+        sizes = (width, n_global, width * n_global)
+        visible, hidden, couplings = maps.split(sizes, -1)
+        visible = visible.flatten(1)
+        weight = couplings.unflatten(-1, (width, n_global)).flatten(1, 2)
+        mean = self.visible.mean(visible)
+        return BipartiteEnergy(
+            PerCase(weight),
+            visible - weight.sum(-1) / 2,
+            hidden.mean(1) - (mean[:, None] @ weight).squeeze(1),
+            self.visible,
+            has_visible_input=True,
+        )
+
+    def _maps(self, u: Tensor) -> Tensor:
         if self.network is None:
             assert self.weight_u is not None
             return conv2d(u, self.weight_u, self.bias, padding=self.kernel_size // 2)
         maps = self.network(u)
-        n_maps = self.visible.width + self.n_hidden_channels
-        expected = (len(u), n_maps, *u.shape[-2:])
+        expected = (len(u), self.n_maps, *u.shape[-2:])
         if tuple(maps.shape) != expected:
             raise ValueError(
                 "The network must return one map per output and hidden channel, shape "
@@ -129,66 +179,9 @@ class ConvCRBM(EnergyModel):
             )
         return maps
 
-    def flatten_outputs(
-        self, v: Float[Tensor, "batch ..."]
-    ) -> Float[Tensor, "batch visible"]:
-        """Images as rows of numbers, the numbers of a pixel next to each other."""
-        if v.ndim == 2:
-            return v
-        return v.flatten(1) if v.ndim == 3 else v.permute(0, 2, 3, 1).flatten(1)
-
-    def unflatten_outputs(
-        self, v: Float[Tensor, "batch visible"], size: tuple[int, int]
-    ) -> Float[Tensor, "batch ..."]:
-        """The images that `flatten_outputs` made rows of."""
-        pixels = v.unflatten(1, (*size, self.visible.width))
-        return pixels[..., 0] if self.visible.width == 1 else pixels.permute(0, 3, 1, 2)
-
-    def check_cases(self, cases: Cases) -> None:
-        u, v = cases.u, cases.v
-        checks.same_length(u=u, v=v, weight=cases.weight)
-        if u is None:
-            raise ValueError(NEEDS_IMAGES)
-        if cases.n_cases == 0:
-            raise ValueError("Training needs at least one case; got none.")
-        self._check_inputs(u)
-        self._check_size(v, u)
-        checks.same_kind("v", v, self._parameter)
-        self.visible.check("v", self.flatten_outputs(v), missing=True)
-
-    def free_energy(
-        self, v: Float[Tensor, "batch ..."], u: Float[Tensor, "batch ..."] | None = None
-    ) -> Float[Tensor, " batch"]:
-        """F(v, u) of images."""
-        if u is None:
-            raise ValueError(NEEDS_IMAGES)
-        self._check_size(v, u)
-        checks.same_kind("v", v, self._parameter)
-        flat = self.flatten_outputs(v)
-        self.visible.check_mean("v", flat)
-        return self.condition(u).free_energy(flat)
-
-    def _check_inputs(self, u: Tensor) -> None:
-        if u.ndim != 4 or u.shape[1] != self.n_input_channels:
-            raise ValueError(
-                f"`u` must be images of shape (batch, {self.n_input_channels}, height, "
-                f"width); got {tuple(u.shape)}."
-            )
-        checks.same_kind("u", u, self._parameter)
-        checks.finite("u", u)
-
-    def _check_size(self, v: Tensor, u: Tensor) -> None:
-        width = self.visible.width
-        flat = (u.shape[-2] * u.shape[-1] * width,)
-        image = (*u.shape[-2:],) if width == 1 else (width, *u.shape[-2:])
-        if tuple(v.shape[1:]) not in (image, flat):
-            raise ValueError(
-                f"`v` must have shape {('batch', *image)} to match `u`; got "
-                f"{tuple(v.shape)}."
-            )
-
     def extra_repr(self) -> str:
         return (
             f"{self.n_input_channels}, {self.n_hidden_channels}, "
             f"kernel_size={self.kernel_size}, visible={self.visible}"
+            + (f", n_global={self.n_global}" if self.n_global else "")
         )

@@ -8,7 +8,7 @@ from crbm.training.interrupts import Interrupted
 from crbm.training.loop import fit
 from crbm.training.progress import Progress
 from crbm.training.run import Run
-from crbm.training.schedule import CosineSchedule
+from crbm.training.schedule import CosineSchedule, OneCycleSchedule
 from crbm.training.tensorboard import TensorBoard
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "History",
     "Hook",
     "Interrupted",
+    "OneCycleSchedule",
     "PredictionError",
     "Progress",
     "Run",

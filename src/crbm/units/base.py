@@ -88,6 +88,10 @@ class Units(ABC):
         """Refuse numbers that are not means of such units."""
         checks.finite(name, mean)
 
+    def round(self, mean: Numbers) -> Numbers:
+        """The likeliest values of units with these means; the mean of a real unit."""
+        return mean
+
     def log_base(self, s: Numbers) -> Sums | float:
         """Log of the base measure at s; 0 where all values count alike."""
         return 0.0

@@ -65,6 +65,9 @@ class Bernoulli(Units):
         p = torch.where(truth > 0.5, mean, 1 - mean)
         return torch.where(truth.isnan(), truth, -_log(p, least))
 
+    def round(self, mean: Numbers) -> Numbers:
+        return (mean > 0.5).to(mean.dtype)
+
     def errors(self, mean: Numbers, truth: Numbers) -> Float[Tensor, "... units"]:
         differs = ((mean > 0.5) != (truth > 0.5)).to(mean)
         return torch.where(truth.isnan(), truth, differs)
@@ -165,6 +168,11 @@ class Categorical(Units):
         self, mean: Numbers, truth: Numbers, least: float = 0.0
     ) -> Float[Tensor, "... units"]:
         return -(self._groups(truth) * _log(self._groups(mean), least)).sum(-1)
+
+    def round(self, mean: Numbers) -> Numbers:
+        groups = self._groups(mean)
+        best = groups.argmax(-1, keepdim=True)
+        return torch.zeros_like(groups).scatter_(-1, best, 1).flatten(-2)
 
     def errors(self, mean: Numbers, truth: Numbers) -> Float[Tensor, "... units"]:
         groups = self._groups(truth)

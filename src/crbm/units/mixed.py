@@ -81,6 +81,9 @@ class Mixed(Units):
         found = sum(self._each("log_base", s))
         return found if isinstance(found, Tensor) else 0.0
 
+    def round(self, mean: Numbers) -> Numbers:
+        return torch.cat(self._each("round", mean), -1)
+
     def entropy(self, mean: Numbers) -> Sums:
         return torch.stack(self._each("entropy", mean)).sum(0)
 

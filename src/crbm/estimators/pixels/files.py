@@ -1,0 +1,111 @@
+"""Fitted pixel classifiers as files."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sklearn
+import torch
+from torch import Tensor, nn
+
+from crbm import checks, persistence
+from crbm.estimators import file_checks
+from crbm.estimators.files import plain_value, restored_parameters
+from crbm.estimators.pixels.batches import Scaling
+from crbm.training import History
+
+if TYPE_CHECKING:
+    from crbm.estimators.pixels.classifier import PixelClassifier
+
+OF_THE_RUN = ("n_threads", "progress", "network", "augment")
+OWN_NETWORK = "own"
+
+
+def save(classifier: PixelClassifier, path: str | Path) -> None:
+    """Write a fitted classifier to one file."""
+    tensors = dict(classifier.model_.state_dict())
+    file_checks.check_tensors(tensors)
+    persistence.write(path, tensors, description(classifier))
+
+
+def description(classifier: PixelClassifier) -> dict[str, Any]:
+    """What a classifier is and how it was trained, as plain data."""
+    parameters = {
+        name: plain_value(name, list(value) if isinstance(value, tuple) else value)
+        for name, value in classifier.get_params(deep=False).items()
+        if name not in OF_THE_RUN
+    }
+    network = classifier.network
+    parameters["network"] = network if network in ("unet", None) else OWN_NETWORK
+    return {
+        "class": type(classifier).__name__,
+        "parameters": parameters,
+        "fitted": {
+            "n_channels_": classifier.n_channels_,
+            "n_labels_": classifier.n_labels_,
+            "scaling_": list(classifier.scaling_),
+            "history_": classifier.history_.as_dict(),
+        },
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    }
+
+
+def restore(
+    kind: type[PixelClassifier],
+    tensors: dict[str, Tensor],
+    described: dict[str, Any],
+    network: nn.Module | None,
+) -> PixelClassifier:
+    """The classifier that `save` wrote; `network` is the user's own, if it had one."""
+    parameters = restored_parameters(described["parameters"])
+    is_own = parameters["network"] == OWN_NETWORK
+    if is_own != (network is not None):
+        raise ValueError(
+            "its network is a module of your own: pass one of the same kind, as in "
+            "`crbm.load(path, network=module)`"
+            if is_own
+            else "it has a built-in network; load it without `network`"
+        )
+    parameters["network"] = network if is_own else parameters["network"]
+    classifier = kind(**parameters)
+    classifier._check_parameters()
+    file_checks.check_tensors(tensors)
+    _restore_fitted(classifier, described["fitted"])
+    _restore_model(classifier, tensors)
+    return classifier
+
+
+def _restore_fitted(classifier: PixelClassifier, fitted: dict[str, Any]) -> None:
+    n_channels, n_labels = fitted["n_channels_"], fitted["n_labels_"]
+    checks.whole_number("n_channels_", n_channels, at_least=1)
+    checks.whole_number("n_labels_", n_labels, at_least=2)
+    classifier.n_channels_, classifier.n_labels_ = n_channels, n_labels
+    classifier.classes_ = np.arange(n_labels)
+    scaling = torch.tensor(fitted["scaling_"], dtype=torch.float64)
+    if scaling.shape != (2, n_channels) or not (scaling[1] > 0).all():
+        raise ValueError("`scaling_` is not a mean and a deviation per channel")
+    classifier.scaling_ = Scaling(*scaling.tolist())
+    classifier.history_ = History.from_dict(fitted["history_"])
+
+
+def _restore_model(classifier: PixelClassifier, tensors: dict[str, Tensor]) -> None:
+    """The model with the stored weights.
+
+    It is made on the meta device, which holds no numbers, so that sizes that a file
+    claims and its tensors lack are refused before any memory is taken.
+    """
+    if isinstance(classifier.network, nn.Module):
+        model = classifier._new_model(None)
+        model.load_state_dict(tensors)
+    else:
+        with torch.device("meta"):
+            model = classifier._new_model(None)
+        model.load_state_dict(tensors, assign=True)
+    classifier.model_ = model.requires_grad_().eval()

@@ -1,0 +1,94 @@
+"""A small U-Net: maps of the size of an image from the image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import (
+    interpolate,
+    max_pool2d,
+    pad,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
+
+from crbm import checks
+
+
+class UNet(nn.Module):
+    """A U-Net that computes at half the resolution or less.
+
+    Squares of `patch` x `patch` pixels become channels first and pixels again at the
+    end, so that no layer runs at the full resolution. Images of any size are padded to
+    a multiple of `stride` with the values at their border.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs
+        Channels of the image and of the result.
+    channels
+        Channels of each level; the resolution halves from one to the next.
+    patch
+        Side of the squares that become channels; 1 computes at the full resolution.
+
+    Attributes
+    ----------
+    stride
+        Pixels of the image per position of the last level.
+
+    Examples
+    --------
+    >>> network = UNet(n_inputs=3, n_outputs=5, channels=(8, 16))
+    >>> network(torch.zeros(2, 3, 10, 7)).shape
+    torch.Size([2, 5, 10, 7])
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        channels: Sequence[int] = (32, 64),
+        patch: int = 2,
+    ) -> None:
+        super().__init__()
+        checks.whole_number("patch", patch, at_least=1)
+        for n_channels in channels:
+            checks.whole_number("channels", n_channels, at_least=1)
+        self.patch, self.stride = patch, patch * 2 ** (len(channels) - 1)
+        sizes = (n_inputs * patch**2, *channels)
+        self.down = nn.ModuleList(_two_layers(*pair) for pair in pairwise(sizes))
+        self.up = nn.ModuleList(
+            _two_layers(fine + coarse, fine) for fine, coarse in pairwise(channels)
+        )
+        self.out = nn.Conv2d(channels[0], n_outputs * patch**2, 1)
+
+    def forward(
+        self, u: Float[Tensor, "batch inputs height width"]
+    ) -> Float[Tensor, "batch outputs height width"]:
+        height, width = u.shape[-2:]
+        margins = (0, -width % self.stride, 0, -height % self.stride)
+        x = pad(u, margins, mode="replicate") if any(margins) else u
+        x = pixel_unshuffle(x, self.patch).contiguous(memory_format=torch.channels_last)
+        levels: list[Tensor] = []
+        for layers in self.down:
+            x = layers(max_pool2d(x, 2) if levels else x)
+            levels.append(x)
+        levels.pop()
+        for layers in reversed(self.up):
+            x = layers(torch.cat([levels.pop(), interpolate(x, scale_factor=2)], 1))
+        return pixel_shuffle(self.out(x), self.patch)[..., :height, :width]
+
+
+def _two_layers(n_in: int, n_out: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(n_in, n_out, 3, padding=1, bias=False),
+        nn.BatchNorm2d(n_out),
+        nn.ReLU(inplace=True),
+        nn.Conv2d(n_out, n_out, 3, padding=1, bias=False),
+        nn.BatchNorm2d(n_out),
+        nn.ReLU(inplace=True),
+    )
