@@ -278,6 +278,14 @@ def test_a_function_augments_each_batch():
     assert all(dtype == torch.int64 for _, dtype in seen)
 
 
+def test_images_of_many_pixels_are_labelled_in_any_sequence():
+    image = np.random.default_rng(0).random((40, 30))
+    classifier = crbm.PixelClassifier(**QUICK, random_state=0)
+    classifier.fit((image,), ((image > 0.5).astype(int),))
+    assert classifier.predict((image,))[0].shape == (40, 30)
+    assert np.isfinite(classifier.score_samples(image, image > 0.5)).all()
+
+
 def test_parameters_follow_the_contract_of_scikit_learn():
     classifier = crbm.PixelClassifier(n_hidden=3, augment=("flip",))
     copied = clone(classifier)

@@ -17,6 +17,9 @@ Numbers = Float[Tensor, "... numbers"]
 Sums = Float[Tensor, "..."]
 
 
+MOST_BITS = 1024  # 2 to this power overflows a float
+
+
 class Units(ABC):
     """One kind of unit; a layer of them is a flat vector of numbers.
 
@@ -119,8 +122,11 @@ class Units(ABC):
         )
 
     def n_states(self, n_numbers: int) -> float:
-        """The number of states of a layer; infinite where there is no list."""
-        if not self.is_finite:
+        """The number of states of a layer; infinite where there is no list.
+
+        Also infinite where a float cannot hold it: from 1,024 binary units on.
+        """
+        if self.n_bits(n_numbers) >= MOST_BITS:
             return math.inf
         counts = (
             len(kind.states(torch.empty(0))) ** (size // kind.width)

@@ -66,7 +66,7 @@ def to_masks(
     masks: Any, images: Collection, ignore: int, *, name: str = "masks"
 ) -> list[np.ndarray]:
     """Masks of the images' sizes as int64 arrays, `UNKNOWN` at ignored pixels."""
-    given = masks if isinstance(masks, list | tuple) else np.asarray(from_torch(masks))
+    given = masks if isinstance(masks, Sequence) else np.asarray(from_torch(masks))
     if images.form == "single" and isinstance(given, np.ndarray) and given.ndim == 2:
         given = [given]
     if isinstance(given, np.ndarray) and given.ndim == 0:
@@ -110,7 +110,7 @@ def count_labels(masks: Sequence[np.ndarray], n_labels: int | None) -> int:
 
 
 def _as_list(images: Any, n_channels: int | None, masks: Any) -> tuple[list[Any], str]:
-    if isinstance(images, list | tuple):
+    if isinstance(images, Sequence) and not isinstance(images, str):
         return list(images), "list"
     array = np.asarray(from_torch(images))
     n_axes = getattr(masks, "ndim", None)  # 2: one mask; 3: a mask per image
