@@ -140,6 +140,7 @@ def test_the_table_of_the_readme_is_rendered_from_the_rows():
     [
         ("speed", "floor"),
         ("speed", "loops"),
+        ("speed", "network"),
         ("speed", "precision"),
         ("scaling", "growth"),
         ("scaling", "peers"),

@@ -11,11 +11,13 @@ import torch
 
 import crbm
 from benchmarks import (
+    against,
     floor,
     growth,
     loops,
     memory,
     multilabel,
+    network,
     peers,
     precision,
     suites,
@@ -43,6 +45,40 @@ def test_steps_are_measured_beside_their_products(monkeypatch):
     ]
     for row in rows:
         assert row["ratio"] == pytest.approx(row["ms"] / row["bare products ms"])
+
+
+def test_steps_with_a_network_are_measured_beside_their_parts(monkeypatch):
+    monkeypatch.setattr(floor, "ROUNDS", 1)
+    monkeypatch.setattr(floor, "N_BATCHES", 1)
+    monkeypatch.setattr(floor, "N_EPOCHS", 1)
+    rows = network.rows(echo=lambda text: None)
+    assert [row["step"] for row in rows] == list(floor.OBJECTIVES)
+    for row in rows:
+        assert row["ratio"] == pytest.approx(row["ms"] / row["network and CRBM ms"])
+
+
+def test_two_trees_are_timed_in_turns(capsys):
+    calls = []
+
+    class Worker(against._Worker):
+        def __init__(self, *seconds):
+            self.times = iter((9.0, *seconds))  # the first call is a warm-up
+
+        def seconds(self, name):
+            calls.append((self, name))
+            return next(self.times)
+
+    old, new = Worker(*[1.0] * 25), Worker(*[1.5] * 13, *[3.0] * 12)
+    row = against._row("work", old, new)
+    assert (row["ratio"], row["before ms"], row["after ms"]) == (1.5, 1000, 1500)
+    assert row["quartiles"] == [1.5, 3.0]
+    assert calls == [(old, "work"), (new, "work")] * 26
+    assert "work: 1.500" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [list(against.WORK)[2], *list(against.WORK)[-2:]])
+def test_the_work_of_two_trees_runs(name):
+    against.WORK[name]()()
 
 
 def test_two_works_are_timed_in_turns():

@@ -18,7 +18,7 @@ CLASSIFIERS = {
 N_SETS = 2 ** Y.shape[1]
 
 
-def told(label, value):
+def known_label(label, value):
     known = np.full((8, Y.shape[1]), np.nan)
     known[:, label] = value
     return known
@@ -35,7 +35,7 @@ def sets(top, case):
 def test_known_labels_leave_the_sets_that_agree_rescaled(name, value):
     fitted = CLASSIFIERS[name].fit(X, Y)
     free = fitted.predict_top_k(X[:8], k=N_SETS)
-    given = fitted.predict_top_k(X[:8], k=N_SETS, known=told(1, value))
+    given = fitted.predict_top_k(X[:8], k=N_SETS, known=known_label(1, value))
     for case in range(8):
         left = {
             tuple(labels): chance

@@ -28,7 +28,7 @@ def oracle_search(stored, ids, query, radius):
     return sorted(found)
 
 
-def built(stored, ids, n_bits):
+def build_index(stored, ids, n_bits):
     return CodeIndex.build(np.array(stored, dtype=np.uint64), np.array(ids), n_bits)
 
 
@@ -61,7 +61,9 @@ def test_it_finds_what_a_search_through_all_codes_finds(cost, problem):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LOOK_UP_COST", cost)
         if queries:
-            assert queried(built(stored, ids, n_bits), queries, radius) == expected
+            assert (
+                queried(build_index(stored, ids, n_bits), queries, radius) == expected
+            )
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2, 6])
@@ -75,22 +77,22 @@ def test_many_codes_in_many_blocks(monkeypatch, radius):
     ]
     for block in (1, 50, 2_000, 2**16):
         monkeypatch.setattr(module, "BLOCK", block)
-        assert queried(built(stored, ids, 12), queries, radius) == expected
+        assert queried(build_index(stored, ids, 12), queries, radius) == expected
 
 
 def test_a_query_with_no_neighbour_is_given_the_nearest():
-    index = built([0b0000000, 0b1110000, 0b0000111], [3, 8, 5], 7)
+    index = build_index([0b0000000, 0b1110000, 0b0000111], [3, 8, 5], 7)
     assert queried(index, [0b0000000, 0b1111111], 1) == [[3], [5, 8]]
 
 
 def test_an_output_under_several_codes_comes_once():
-    index = built([0, 1, 2, 2, 4], [6, 6, 6, 1, 6], 3)
+    index = build_index([0, 1, 2, 2, 4], [6, 6, 6, 1, 6], 3)
     assert queried(index, [0], 1) == [[1, 6]]
     assert index.outputs.ids.tolist() == [6, 6, 1, 6, 6]
 
 
 def test_equal_queries_get_equal_answers_in_their_own_order():
-    index = built([0, 7], [0, 1], 3)
+    index = build_index([0, 7], [0, 1], 3)
     assert queried(index, [7, 0, 7, 7, 0], 0) == [[1], [0], [1], [1], [0]]
     assert queried(index, [], 0) == []
 
@@ -119,7 +121,7 @@ def test_packing_reads_bits_as_a_number():
 
 
 def test_a_pickled_index_answers_alike():
-    index = built([0, 3, 5, 6], [0, 1, 2, 1], 3)
+    index = build_index([0, 3, 5, 6], [0, 1, 2, 1], 3)
     before = queried(index, range(8), 1)
     assert queried(pickle.loads(pickle.dumps(index)), range(8), 1) == before
 
@@ -160,4 +162,4 @@ def test_errors_say_what_was_needed():
     with pytest.raises(ValueError, match="at least one case"):
         CodeIndex.build(np.zeros(0, np.uint64), np.zeros(0, int), 3)
     with pytest.raises(ValueError, match="`radius` must be at least 0; got -1"):
-        built([0], [0], 3).search(np.zeros(1, np.uint64), radius=-1)
+        build_index([0], [0], 3).search(np.zeros(1, np.uint64), radius=-1)

@@ -13,7 +13,7 @@ MEANS = torch.tensor([[0.9, 0.2, 0.5], [1.0, 0.0, 0.7]])
 V = torch.tensor([[1.0, 1.0, torch.nan], [0.0, 0.0, 1.0]])
 
 
-def measured(name):
+def measure(name):
     """Of two cases, one of whose labels is not known and one was held impossible."""
     error = training.PredictionError(
         Batch(torch.zeros(2, 4), V), lambda energy, cases: Marginals(MEANS, V), name
@@ -23,9 +23,9 @@ def measured(name):
 
 def test_measures_are_those_of_metrics():
     truth, p = V.numpy(), MEANS.numpy()
-    assert measured("error") == metrics.hamming_error(truth, p > 0.5) == 0.4
+    assert measure("error") == metrics.hamming_error(truth, p > 0.5) == 0.4
     expected = metrics.label_log_loss(truth, p, least=LEAST)
-    assert measured("log_loss") == pytest.approx(expected, rel=1e-6)
+    assert measure("log_loss") == pytest.approx(expected, rel=1e-6)
     assert expected == pytest.approx(
         -np.log([0.9, 0.2, LEAST, 1.0, 0.7]).mean(), rel=1e-6
     )
@@ -35,7 +35,7 @@ def test_an_unknown_measure_is_refused():
     with pytest.raises(
         ValueError, match="`measure` must be one of 'error', 'log_loss'"
     ):
-        measured("f1")
+        measure("f1")
 
 
 def test_a_classifier_keeps_the_weights_of_its_lowest_log_loss():
