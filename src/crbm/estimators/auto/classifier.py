@@ -23,6 +23,7 @@ from crbm.estimators.auto import mixture
 from crbm.estimators.auto.catalogue import MEMBERS, STACKED, make_member
 from crbm.estimators.auto.members import Inputs, Member, Task
 from crbm.estimators.auto.pool import Pool, judge
+from crbm.estimators.auto.scaling import least_seconds
 from crbm.estimators.members import all_or_nothing
 from crbm.estimators.predictor import LabelSetClassifier
 from crbm.types import Batch
@@ -151,12 +152,16 @@ class AutoClassifier(LabelSetClassifier):
         console = self._console()
         fitted: list[Member] = []
         seconds: list[float] = []
-        for member in self._plan(task):
+        plan = self._plan(task)
+        for place, member in enumerate(plan):
             if fitted and not self._is_time_left(task, seconds):
                 break
+            if fitted and not self._is_time_for(member, task, shared):
+                continue
             started = time.monotonic()
+            own = task.with_share_of_time(2 / (len(plan) - place + 1))
             try:
-                member.fit(task, shared)
+                member.fit(own, shared)
             except KeyboardInterrupt:
                 if not fitted:
                     raise
@@ -223,6 +228,13 @@ class AutoClassifier(LabelSetClassifier):
     def _is_time_left(self, task: Task, seconds: list[float]) -> bool:
         """Whether there is time for a member as fast as the fastest before."""
         return task.deadline - time.monotonic() > min(seconds)
+
+    def _is_time_for(self, member: Member, task: Task, shared: Inputs) -> bool:
+        """Whether there is time for the kernel, if a member needs it first."""
+        left = task.deadline - time.monotonic()
+        if member.inputs != "kernel" or "kernel" in shared.preprocessors:
+            return True
+        return left == math.inf or least_seconds(len(task.X)) < left
 
     def _console(self) -> Console:
         console = Console(stderr=True)

@@ -54,6 +54,11 @@ class Task(NamedTuple):
         """Whether the deadline lies ahead."""
         return time.monotonic() < self.deadline
 
+    def with_share_of_time(self, share: float) -> Task:
+        """The task with a deadline after a share of the time that is left."""
+        now = time.monotonic()
+        return self._replace(deadline=now + share * (self.deadline - now))
+
 
 class Prediction(NamedTuple):
     """p(v_i = 1 | u) of each label and, if a member has them, p(v | u) of each set."""
@@ -80,7 +85,7 @@ class Inputs:
         if kind == "stack":
             return self._stack([m.out_of_fold.marginals for m in self.stacked])
         if self.scaling is None:
-            self.scaling = choose_scaling(task.X, task.Y)
+            self.scaling = choose_scaling(task.X, task.Y, task.in_time)
         if kind not in self.preprocessors:
             self.preprocessors[kind] = self.scaling.preprocessor(kind).fit(task.X)
         return self.transform(kind, task.X)

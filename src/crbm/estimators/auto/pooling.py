@@ -71,7 +71,7 @@ def fit_labels(
     >>> pool.weights[0] > 1 > pool.weights[1]
     True
     """
-    rows = _some(len(truth), truth.shape[1])
+    rows = some_rows(len(truth), truth.shape[1])
     known = ~np.isnan(truth[rows])
     odds = torch.tensor(
         np.stack([log_odds(p[rows][known]) for p in members], -1), dtype=torch.float64
@@ -101,7 +101,7 @@ def fit_sets(
     True
     """
     rows = np.flatnonzero(sets >= 0)
-    rows = rows[_some(len(rows), members[0].shape[1])]
+    rows = rows[some_rows(len(rows), members[0].shape[1])]
     if not len(rows):
         return SetPool([1 / len(members)] * len(members))
     scores = torch.tensor(np.stack([log_probability(p[rows]) for p in members], -1))
@@ -147,7 +147,7 @@ def log_probability(p: SetProbabilities) -> SetProbabilities:
     return np.log(p + LEAST_SET / p.shape[1])
 
 
-def _some(n_cases: int, width: int) -> np.ndarray:
+def some_rows(n_cases: int, width: int) -> np.ndarray:
     """Cases, evenly spaced, whose numbers stay below `MOST_NUMBERS`."""
     step = max(1, -(-n_cases * width // MOST_NUMBERS))
     return np.arange(0, n_cases, step)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from crbm.estimators.auto.pooling import minimise
+from crbm.estimators.auto.pooling import minimise, some_rows
 
 Targets = Float[np.ndarray, "cases targets"]
 
@@ -156,6 +156,7 @@ def calibrate_sets(
     """
     cases = np.flatnonzero(places >= 0)
     cases = cases[np.broadcast_to(counts, found.shape)[cases, places[cases]] > 0]
+    cases = cases[some_rows(len(cases), found.shape[1])]
     if not len(cases):
         return SetCalibration(0.0, 1.0)
     seen = torch.from_numpy(np.broadcast_to(counts, found.shape)[cases])
