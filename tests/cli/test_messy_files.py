@@ -213,7 +213,8 @@ def test_a_wrong_value_gets_one_line_with_column_and_line(tmp_path, line, messag
         ),
         (("--labels", "bug,bug"), "label name `bug` appears twice"),
         ((*NAMED, "--drop", "agee"), "There is no column `agee`. Did you mean `age`?"),
-        (("--labels", "plan"), "column `plan`: 'free' is not 0 or 1, yes or no"),
+        (("--labels", "note"), "different values are too many for classes"),
+        (("--labels", "age"), "Round it, or predict numbers with CRBMRegressor"),
         ((*NAMED, "--label-separator", ";"), "sets of labels need one label column"),
     ],
 )

@@ -185,13 +185,13 @@ def test_partial_fit_takes_a_column_of_named_classes():
 )
 def test_wrong_labels_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
-        crbm.LogisticClassifier().fit(X, labels)
+        crbm.CRFClassifier().fit(X, labels)
 
 
 @pytest.mark.parametrize(
     ("classifier", "message"),
     [
-        (crbm.CRBMClassifier(objective="magic"), "`objective` must be one of 'cd'"),
+        (crbm.CRBMClassifier(objective="magic"), "`objective` must be one of 'auto'"),
         (crbm.CRBMClassifier(inference="magic"), "`inference` must be one of"),
         (crbm.HashCRBMClassifier(prediction="mean"), "`prediction` must be one of"),
         (crbm.HashCRBMClassifier(n_estimators=0), "`n_estimators` must be at least 1"),

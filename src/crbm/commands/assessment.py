@@ -94,7 +94,7 @@ def assess(
     fitted = clone(classifier).set_params(**own)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first fit has given them
-        fitted.fit(X[train], data.Y[train], **fit_options)
+        fitted.fit(X[train], data.targets[train], **fit_options)
     name = type(classifier).__name__
     labels, p = fitted.predict_with_proba(X[test])
     answers = {name: Answer(labels == 1, p)}

@@ -58,7 +58,7 @@ def run(
         raise ValueError(
             f"`{source}`: all labels are missing; nothing can be measured."
         )
-    predicted, p = classifier.predict(X), classifier.predict_proba(X)
+    predicted, p = classifier.predict_with_proba(X)
     measures = overall_measures(X, Y, predicted, p)
     if joint or classifier.has_cheap_joint:
         log_probability = classifier.score_samples(X, Y)

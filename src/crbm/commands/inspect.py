@@ -110,6 +110,8 @@ def is_coupled(classifier: LabelSetClassifier) -> bool:
     model: Any = classifier.models_[0]
     example = next(model.parameters()).new_zeros(1, model.n_inputs)
     energy = model.condition(example)
+    if classifier.columns_ is not None:
+        return False  # log odds ratios are of labels that are present or absent
     return not energy.is_independent and 1 < classifier.n_labels_ <= MOST_LABELS
 
 

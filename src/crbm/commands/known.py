@@ -10,19 +10,28 @@ import numpy as np
 from crbm.datasets.files import TABLES, format_of
 from crbm.datasets.formats.npz import read_arrays
 from crbm.datasets.formats.table import read_table
-from crbm.preprocessing.conversion import to_labels
+from crbm.preprocessing import ClassColumns
+from crbm.preprocessing.conversion import to_classes, to_labels
 
 
-def read_known(path: Path, names: Sequence[str], n_cases: int) -> np.ndarray:
+def read_known(
+    path: Path,
+    names: Sequence[str],
+    n_cases: int,
+    columns: ClassColumns | None = None,
+) -> np.ndarray:
     """Read a matrix that holds 0 or 1 for known labels and NaN for unknown ones.
 
-    A table has one column per label, with empty cells for unknown values; columns may
-    be missing. An NPZ file holds the matrix under the name `known`.
+    A table has one column per label, or per column of classes, with empty cells for
+    unknown values; columns may be missing. An NPZ file holds the matrix under the name
+    `known`.
     """
     if not path.is_file():
         raise FileNotFoundError(f"There is no file `{path}` for --known.")
     known = (
-        _read_array(path) if format_of(path) == "npz" else _read_columns(path, names)
+        _read_array(path)
+        if format_of(path) == "npz"
+        else _read_columns(path, names, columns)
     )
     if known.shape != (n_cases, len(names)):
         raise ValueError(
@@ -39,11 +48,19 @@ def _read_array(path: Path) -> np.ndarray:
     return arrays["known"].astype(np.float64)
 
 
-def _read_columns(path: Path, names: Sequence[str]) -> np.ndarray:
+def _read_columns(
+    path: Path, names: Sequence[str], columns: ClassColumns | None
+) -> np.ndarray:
     kind = format_of(path)
     if kind not in TABLES:
         raise ValueError(f"Known labels are read from a table or NPZ file; got {kind}.")
     table = read_table(path, kind)
+    if columns is not None and any(name in table.columns for name in columns.names):
+        values = np.full((len(table), len(columns.names)), None, dtype=object)
+        for place, name in enumerate(columns.names):
+            if name in table.columns:
+                values[:, place] = to_classes(table, name)
+        return columns.encode(values).numpy()
     present = [name for name in names if name in table.columns]
     if not present:
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,12 +77,23 @@ def make_predictions(
     """Predict label sets, probabilities or labels."""
     names = classifier.label_names_
     X = to_inputs(data.X, classifier)
-    labels = None if known is None else read_known(known, names, len(data))
-    if top_k is not None:
-        return _label_sets(*classifier.predict_top_k(X, k=top_k, known=labels), names)
+    columns, labels = classifier.columns_, None
+    if known is not None:
+        labels = read_known(known, names, len(data), columns)
     if proba:
-        return _matrix("probability", classifier.predict_proba(X, known=labels), names)
-    return _matrix("labels", classifier.predict(X, known=labels), names)
+        p = classifier.predict_with_proba(X, known=labels)[1]
+        return _matrix("probability", p, names)
+    outputs = names if columns is None else columns.names
+    if top_k is not None:
+        top = classifier.predict_top_k(X, k=top_k, known=labels)
+        return _label_sets(_as_columns(top.labels), top.probability, outputs)
+    found = classifier.predict(X, known=labels)
+    return _matrix("labels", found.reshape(len(found), -1), outputs)
+
+
+def _as_columns(labels: np.ndarray) -> np.ndarray:
+    """Label sets with an axis of columns, also of a single one."""
+    return labels if labels.ndim == 3 else labels[..., None]
 
 
 def _matrix(kind: str, values: np.ndarray, names: list[str]) -> Predictions:
@@ -92,9 +103,10 @@ def _matrix(kind: str, values: np.ndarray, names: list[str]) -> Predictions:
     return Predictions(columns, {kind: values, **_names(names)})
 
 
-def _label_sets(labels: Any, probability: Any, names: list[str]) -> Predictions:
+def _label_sets(
+    labels: np.ndarray, probability: np.ndarray, names: list[str]
+) -> Predictions:
     n_cases, k = probability.shape
-    labels = labels.astype(np.int64)
     columns = [
         Column("row", np.repeat(np.arange(1, n_cases + 1), k)),
         Column("rank", np.tile(np.arange(1, k + 1), n_cases)),

@@ -14,7 +14,7 @@ from crbm.datasets.formats.set_labels import from_sets
 from crbm.datasets.formats.table import read_table, to_dataset, with_options
 from crbm.estimators import LabelSetClassifier
 from crbm.estimators.inputs import column_names, needs_encoder
-from crbm.preprocessing import Table
+from crbm.preprocessing import ClassColumns, Table
 from crbm.preprocessing.columns import number_matrix
 from crbm.preprocessing.conversion import to_labels
 from crbm.preprocessing.table_encoder import no_column
@@ -77,6 +77,8 @@ def _labels(
     path: Path, table: Table, classifier: LabelSetClassifier, reading: Reading
 ) -> np.ndarray:
     names = list(classifier.label_names_)
+    if classifier.columns_ is not None:
+        return _classes(table, classifier.columns_)
     source = getattr(classifier, "trained_on_", {}).get("label_source")
     if isinstance(reading.labels, Path):
         raise ValueError(f"`{path}` is a table: --labels must name its columns.")
@@ -90,6 +92,14 @@ def _labels(
     return np.zeros((len(table), 0), np.uint8)
 
 
+def _classes(table: Table, columns: ClassColumns) -> np.ndarray:
+    """The classes of the model's columns as 0 and 1, if all columns are there."""
+    if not all(name in table.columns for name in columns.names):
+        return np.zeros((len(table), 0), np.uint8)
+    values = ClassColumns.from_table(table.select(columns.names))[1]
+    return columns.encode(values).numpy()
+
+
 def _in_order(data: Dataset, names: list[str]) -> np.ndarray:
     """The labels of a data set in the order of the model's, or none."""
     place = {name: column for column, name in enumerate(data.label_names)}
@@ -99,7 +109,8 @@ def _in_order(data: Dataset, names: list[str]) -> np.ndarray:
 
 
 def _all_columns(path: Path, table: Table, classifier: LabelSetClassifier) -> Table:
-    features = table.without(classifier.label_names_)
+    columns = classifier.columns_
+    features = table.without(columns.names if columns else classifier.label_names_)
     if len(features.columns) != classifier.n_features_in_:
         raise ValueError(
             f"The model needs {classifier.n_features_in_} features; `{path}` has "

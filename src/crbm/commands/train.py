@@ -88,6 +88,12 @@ def run(
         of_one_model = preprocessing is not None or validation is not None
         model = "hash-crbm" if of_one_model else default_model(parameters or {})
     classifier = make_classifier(model, {})
+    if data.columns is not None and not classifier.several_classes:
+        listed = ", ".join(f"`{name}`" for name in data.columns.names)
+        raise ValueError(
+            f"`{model}` predicts labels that are present or absent, but {listed} have "
+            "several classes. Use --model hash-crbm, crbm or logreg."
+        )
     if isinstance(classifier, StructuredClassifier):
         kind = preprocessing or default_preprocessing(to_inputs(data.X))
         classifier.set_params(preprocessing=kind)
@@ -164,9 +170,9 @@ def fit(
 ) -> None:
     """Fit to a data set and store its column names, to match files by name later."""
     X = to_inputs(data.X)
-    classifier.fit(X, data.Y, **_fit_options(held_out))
+    classifier.fit(X, data.targets, **_fit_options(held_out))
     classifier.describe(
-        label_names=data.label_names,
+        label_names=None if data.columns else data.label_names,
         trained_on=data.summary(),
         examples=example_rows(X, n_examples),
         output_shape=data.output_shape,
@@ -175,7 +181,7 @@ def fit(
 
 def _fit_options(valid: Dataset | None) -> dict[str, Any]:
     """The validation rows as an argument of `fit`, if there are any."""
-    return {} if valid is None else {"validation": (to_inputs(valid.X), valid.Y)}
+    return {} if valid is None else {"validation": (to_inputs(valid.X), valid.targets)}
 
 
 def example_rows(X: Any, count: int) -> Any:

@@ -12,6 +12,7 @@ from crbm.datasets.named import available, fetch, load
 from crbm.datasets.noise import binarise, denoising, flip_pixels, occlude
 from crbm.datasets.registry import describe, names
 from crbm.datasets.splits import Fold, folds
+from crbm.datasets.windows import Windows, windows
 from crbm.preprocessing import pipeline
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Fold",
     "ImageDataset",
     "MaskLabels",
+    "Windows",
     "as_images",
     "available",
     "binarise",
@@ -36,6 +38,7 @@ __all__ = [
     "read_image",
     "read_images",
     "read_mask",
+    "windows",
     "write",
     "write_mask",
 ]

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
+from scipy.io import loadmat
+from scipy.io.arff import loadarff
 from scipy.sparse import csr_array, issparse, vstack
 
 from crbm.datasets import embedded
@@ -17,6 +20,8 @@ from crbm.datasets.formats._common import file_error
 from crbm.datasets.images.dataset import ImageDataset
 from crbm.datasets.images.labels import MaskLabels
 from crbm.datasets.images.reading import read_images
+from crbm.preprocessing import Table
+from crbm.preprocessing.table import to_column
 
 _PARTS = ("train", "valid", "test")
 _ROWS = {"majmin": (1587, 471, 480), "mturk": (597, 123, 195)}
@@ -36,6 +41,7 @@ _CAMVID = {  # the labels of the SegNet tutorial in its order and colours
     "bicyclist": (0, 128, 192),
     "unlabelled": (0, 0, 0),
 }
+N_TARGETS = {"enb": 2, "jura": 3, "scpf": 3, "sf2": 3, "wq": 14, "oes97": 16}
 
 
 def mulan(files: list[Path], n_labels: int) -> Dataset:
@@ -145,6 +151,57 @@ def mnist(files: list[Path]) -> Dataset:
     )
 
 
+def letters(files: list[Path]) -> Dataset:
+    """Handwritten words: the letters of a word form a group; ten folds of words."""
+    arrays = npz.read_arrays(files[0])
+    fold = arrays["fold"][arrays["word"]]
+    return Dataset(
+        X=np.unpackbits(arrays["pixels"], axis=1),
+        Y=np.eye(26, dtype=np.uint8)[arrays["letter"]],
+        label_names=tuple(ascii_lowercase),
+        splits={
+            f"fold{number}": np.flatnonzero(fold == number) for number in range(10)
+        },
+        groups=arrays["word"],
+        input_shape=(16, 8),
+    )
+
+
+def mocap(files: list[Path]) -> Dataset:
+    """Frames of motion capture, which are inputs and outputs; sequences are groups."""
+    contents = loadmat(files[0])
+    sequences = [np.asarray(part, np.float32) for part in contents["Motion"].flat]
+    frames = np.concatenate(sequences)
+    return Dataset(
+        X=frames,
+        Y=frames,
+        groups=np.repeat(range(len(sequences)), [len(part) for part in sequences]),
+        outputs="numbers",
+    )
+
+
+def multi_target(files: list[Path], n_targets: int) -> Dataset:
+    """A data set of Mulan for regression; the targets are the last attributes."""
+    records, meta = loadarff(files[0])
+    names = meta.names()
+    targets = names[-n_targets:]
+    columns = {
+        name: to_column(name, [_text_or_number(value) for value in records[name]])
+        for name in names[:-n_targets]
+    }
+    return Dataset(
+        X=Table.from_columns(columns),
+        Y=np.column_stack([records[name] for name in targets]).astype(np.float64),
+        feature_names=tuple(columns),
+        label_names=tuple(targets),
+        outputs="numbers",
+    )
+
+
+def _text_or_number(value: bytes | float) -> str | float:
+    return value.decode() if isinstance(value, bytes) else float(value)
+
+
 def _stack(parts: list[Dataset], names: tuple[str, ...]) -> Dataset:
     """One data set with all cases of the parts, which become its splits."""
     bounds = np.cumsum([0, *map(len, parts)]).tolist()
@@ -185,5 +242,11 @@ LOADERS: dict[str, Callable[[list[Path]], Dataset | ImageDataset]] = {
     "mnist": mnist,
     "corrupted-mnist": mnist,
     "occluded-mnist": mnist,
+    "letters": letters,
+    "mocap": mocap,
+    **{
+        name: partial(multi_target, n_targets=n_targets)
+        for name, n_targets in N_TARGETS.items()
+    },
     "mnist-5k": lambda files: embedded.mnist_5k(files[0]),
 }

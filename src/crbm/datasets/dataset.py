@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
 from crbm import checks
-from crbm.preprocessing import Table
+from crbm.preprocessing import ClassColumns, Table
 
 Array: TypeAlias = npt.NDArray[Any]
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class Dataset:
         missing values; every classifier takes it.
     Y
         Outputs (n_cases, n_labels): 0 and 1 as uint8. CSR if a dense array would be
-        large. float32 with NaN if some are missing.
+        large. float32 with NaN if some are missing. Real values if `outputs` is
+        "numbers".
     name
         The data set's name, or the name of its file.
     feature_names, label_names
@@ -48,6 +49,10 @@ class Dataset:
         As the publishers state them.
     label_source
         The column of label sets and the separator in it, if the labels come from one.
+    outputs
+        "labels" (0 and 1) or "numbers", for `CRBMRegressor`.
+    columns
+        Where the labels are the classes of some columns: those columns.
 
     Examples
     --------
@@ -74,6 +79,8 @@ class Dataset:
     citation: str = ""
     source: str = ""
     label_source: Mapping[str, str | None] | None = None
+    outputs: str = "labels"
+    columns: ClassColumns | None = None
 
     def __post_init__(self) -> None:
         if not self.feature_names:
@@ -83,7 +90,10 @@ class Dataset:
         if issparse(self.Y):
             self._set("Y", _to_canonical(self.Y))
         _check_sizes(self)
-        _check_values(self.X, self.Y)
+        checks.one_of("outputs", self.outputs, ("labels", "numbers"))
+        _check_inputs(self.X)
+        if self.outputs == "labels":
+            _check_labels(self.Y)
 
     def _set(self, attribute: str, value: object) -> None:
         object.__setattr__(self, attribute, value)  # the dataclass is frozen
@@ -107,6 +117,11 @@ class Dataset:
             )
         rows = self.splits[name]
         return self.X[rows], self.Y[rows]
+
+    @property
+    def targets(self) -> Matrix:
+        """What to pass to `fit`: `Y`, or the table of classes that `Y` encodes."""
+        return self.Y if self.columns is None else self.columns.to_table(self.Y)
 
     def summary(self) -> dict[str, Any]:
         """Name, number of cases and feature names, as JSON for a model file."""
@@ -178,11 +193,14 @@ def _check_names(what: str, names: Sequence[str], count: int) -> None:
         raise ValueError(f"`{what}` has `{duplicate}` twice; names must be distinct.")
 
 
-def _check_values(X: Matrix, Y: Matrix) -> None:
+def _check_inputs(X: Matrix) -> None:
     stored = X.data if issparse(X) else X
     is_float = not isinstance(X, Table) and stored.dtype.kind == "f"
     if is_float and not np.isfinite(stored).all():
         raise ValueError("`X` holds NaN or infinity. Impute or drop those values.")
+
+
+def _check_labels(Y: Matrix) -> None:
     outputs = Y.data if issparse(Y) else Y
     is_number = outputs.dtype.kind in "buif"
     if not is_number or checks.first_not_binary(outputs, missing=True) is not None:

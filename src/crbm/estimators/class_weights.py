@@ -51,7 +51,7 @@ def class_weights(classifier: Any, data: Batch) -> Float[np.ndarray, " labels"]:
     if wanted is None:
         return np.ones(classifier.n_labels_)
     if isinstance(wanted, str):
-        return balanced(data)
+        return balanced(data) if classifier.columns_ is None else equal_classes(data)
     if isinstance(wanted, dict):
         return _by_name(classifier, wanted)
     weight = np.asarray(wanted, dtype=np.float64)
@@ -80,6 +80,19 @@ def balanced(data: Batch) -> Float[np.ndarray, " labels"]:
     return np.where(constant, 1.0, absent / np.where(constant, 1.0, present))
 
 
+def equal_classes(data: Batch) -> Float[np.ndarray, " labels"]:
+    """One over the share of cases of each class; 1 for classes without cases.
+
+    Examples
+    --------
+    >>> equal_classes(Batch(None, torch.eye(2)[[0, 0, 0, 1]]))
+    array([1.33333333, 4.        ])
+    """
+    weight = data.v.new_ones(len(data.v)) if data.weight is None else data.weight
+    count, known = _total(data.v == 1, weight), _total(~data.v.isnan(), weight)
+    return np.where(count == 0, 1.0, known / np.where(count == 0, 1.0, count))
+
+
 def _total(where: Tensor, weight: Tensor) -> np.ndarray:
     return (where * weight[:, None]).sum(0).double().numpy()
 
@@ -90,7 +103,8 @@ def _by_name(classifier: Any, wanted: dict[Any, Any]) -> np.ndarray:
         checks.positive("class_weight", value)
     given = {str(name): float(value) for name, value in wanted.items()}
     names = [str(name) for name in classifier.label_names_]
-    known = classifier.classes_.tolist() if classifier.single_column_ else names
+    is_pair = classifier.single_column_ and classifier.columns_ is None
+    known = classifier.classes_.tolist() if is_pair else names
     strange = set(given) - {str(name) for name in known}
     if strange:
         raise ValueError(
@@ -98,7 +112,7 @@ def _by_name(classifier: Any, wanted: dict[Any, Any]) -> np.ndarray:
             f"labels are {', '.join(map(str, known))[:200]}."
         )
     weight = np.array([given.get(name, 1.0) for name in names])
-    absent = given.get(str(known[0]), 1.0) if classifier.single_column_ else 1.0
+    absent = given.get(str(known[0]), 1.0) if is_pair else 1.0
     return weight / absent
 
 

@@ -20,6 +20,8 @@ from crbm.types import Batch, Found, Marginals
 
 Inference = Callable[[Energy], Found | Marginals]
 
+# All outputs are enumerated by "auto" up to this many: 4096.
+FEW_BITS = 12
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     kind.short_name: kind
     for kind in (getattr(objectives, name) for name in objectives.__all__)
@@ -52,12 +54,24 @@ class CRBMClassifier(StructuredClassifier):
         "max_margin", "mean_field" (best after one of the others, with `warm_start`),
         "constraints" (contrastive constraint generation), "pseudo_likelihood",
         "ratio_matching" or, with at most 20 labels, "exact"; the parameters of a named
-        one, e.g. `{"n_steps": 10}`.
+        one, e.g. `{"n_steps": 10}`. "auto" is "exact" for columns of classes with at
+        most 4096 combinations, as one column always has, and "perceptron" otherwise.
     inference, inference_params
         How to predict: a function of an energy, e.g. `partial(mean_field.run,
         n_steps=5)`, or a name: "mean_field", "loopy_bp", "search" (the lowest free
         energy met by mean field, as the paper predicts images) or "exact"; the
-        parameters of a named one.
+        parameters of a named one. "auto" is "exact" where the objective "auto" is, and
+        "mean_field" otherwise.
+
+    Notes
+    -----
+    With one column of classes p(v | u) is a sum over the classes, and its gradient is
+    exact [2]_.
+
+    References
+    ----------
+    .. [2] H. Larochelle and Y. Bengio, "Classification using discriminative restricted
+       Boltzmann machines", ICML 2008.
 
     Examples
     --------
@@ -71,20 +85,23 @@ class CRBMClassifier(StructuredClassifier):
     n_hidden: int = 128
     init_scale: float = 0.01
     hidden_bias: float | None = None
-    objective: str | Objective = "perceptron"
+    objective: str | Objective = "auto"
     objective_params: dict[str, Any] | None = None
-    inference: str | Inference = "mean_field"
+    inference: str | Inference = "auto"
     inference_params: dict[str, Any] | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
-        check_choice("inference", self.inference, self.inference_params, INFERENCES)
+        usual = {"auto": OBJECTIVES["perceptron"], **OBJECTIVES}
+        check_choice("objective", self.objective, self.objective_params, usual)
+        ways = {"auto": INFERENCES["mean_field"], **INFERENCES}
+        check_choice("inference", self.inference, self.inference_params, ways)
         bias = self.hidden_bias
         if bias is not None and not isfinite(checks.number("hidden_bias", bias)):
             raise ValueError(f"`hidden_bias` must be finite; got {bias}.")
 
     short_name = "crbm"
+    several_classes = True
 
     def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
         return CRBM(
@@ -93,6 +110,7 @@ class CRBMClassifier(StructuredClassifier):
             self.n_hidden,
             generator,
             init_scale=self.init_scale,
+            visible=self._visible,
         )
 
     def _start(self, model: EnergyModel, data: Batch) -> None:
@@ -103,9 +121,20 @@ class CRBMClassifier(StructuredClassifier):
     def _objective(self) -> Objective:
         if not isinstance(self.objective, str):
             return self.objective
-        return OBJECTIVES[self.objective](**(self.objective_params or {}))
+        name = self._choose("objective", "exact", "perceptron")
+        return OBJECTIVES[name](**(self.objective_params or {}))
 
     def _infer(self, energy: Energy, cases: Batch) -> Found | Marginals:
         if not isinstance(self.inference, str):
             return self.inference(energy)
-        return INFERENCES[self.inference](energy, **(self.inference_params or {}))
+        name = self._choose("inference", "exact", "mean_field")
+        return INFERENCES[name](energy, **(self.inference_params or {}))
+
+    def _choose(self, parameter: str, few: str, many: str) -> str:
+        """The name of a choice; "auto" depends on how many outputs there are."""
+        name = str(getattr(self, parameter))
+        if name != "auto":
+            return name
+        if self.columns_ is None:
+            return many
+        return few if self._visible.n_bits(self.n_labels_) <= FEW_BITS else many

@@ -22,7 +22,8 @@ from torch import Generator, Tensor
 from crbm import checks
 from crbm.estimators import inputs, label_sets
 from crbm.hashing.arrays import from_torch
-from crbm.preprocessing import Preprocessor
+from crbm.preprocessing import ClassColumns, Preprocessor
+from crbm.preprocessing.class_columns import are_classes, hold_classes
 from crbm.types import Batch
 
 ROWS_AT_ONCE = 1024
@@ -32,9 +33,10 @@ class Outputs(NamedTuple):
     """Encoded labels: 0, 1 or NaN, with their classes and names."""
 
     v: Float[Tensor, "cases labels"]
-    classes: np.ndarray
+    classes: Any  # of a single column, or of each column in a list
     label_names: list[str]
-    single: bool  # one column of two classes rather than an indicator matrix
+    single: bool  # one column of classes rather than a matrix
+    columns: ClassColumns | None = None  # where they are not just 0 and 1
 
 
 def to_generator(random_state: Any) -> Generator:
@@ -100,14 +102,15 @@ def fit_data(
 ) -> Batch:
     """Training cases; what is learned of X and Y is set on the estimator."""
     X, Y = to_inputs(estimator, X, reset=True), from_torch(Y)
+    several = estimator.several_classes
     if classes is not None and np.ndim(Y) == 1:
-        estimator.classes_, estimator.single_column_ = np.unique(classes), True
-        v = encode_column(Y, estimator.classes_)
-        names = [str(estimator.classes_[-1])]
+        found = _encode_classes(np.asarray(Y), np.unique(classes), several=several)
     else:
-        v, estimator.classes_, names, estimator.single_column_ = to_outputs(Y)
-    estimator.label_names_, estimator.n_labels_ = names, v.shape[1]
-    return weigh(to_cases(estimator, X, v), sample_weight)
+        found = to_outputs(Y, several=several)
+    estimator.classes_, estimator.single_column_ = found.classes, found.single
+    estimator.label_names_, estimator.n_labels_ = found.label_names, found.v.shape[1]
+    estimator.columns_ = found.columns
+    return weigh(to_cases(estimator, X, found.v), sample_weight)
 
 
 def more_data(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Batch:
@@ -138,6 +141,8 @@ def weigh(data: Batch, sample_weight: Any) -> Batch:
 def encode_labels(estimator: Any, Y: Any) -> Float[Tensor, "cases labels"]:
     """Labels of a fitted estimator as 0, 1 and NaN."""
     Y = from_torch(Y)
+    if estimator.columns_ is not None:
+        return _encode_columns(estimator, Y)
     if estimator.single_column_ and np.ndim(Y) == 1:
         return encode_column(Y, estimator.classes_)
     if label_sets.is_sets(Y):
@@ -153,8 +158,32 @@ def encode_labels(estimator: Any, Y: Any) -> Float[Tensor, "cases labels"]:
     return v
 
 
+def _encode_columns(estimator: Any, Y: Any) -> Float[Tensor, "cases labels"]:
+    """Classes, or the numbers 0 and 1 of all classes, as groups of numbers."""
+    columns: ClassColumns = estimator.columns_
+    if inputs.is_table(Y):
+        values = ClassColumns.from_table(label_sets.to_table(Y))[1]
+    else:
+        values = np.asarray(Y.toarray() if sparse.issparse(Y) else Y)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.shape[1] == estimator.n_labels_:
+        v = check_binary(values)
+        columns.units.check("Y", v, missing=True)
+        return v
+    if values.shape[1] != len(columns.names):
+        raise ValueError(
+            f"`Y` must have {len(columns.names)} columns of classes, or "
+            f"{estimator.n_labels_} of 0 and 1; got shape {values.shape}."
+        )
+    return columns.encode(values)
+
+
 def decode_labels(estimator: Any, labels: np.ndarray) -> np.ndarray:
     """0 and 1 as the classes that a user passed."""
+    if estimator.columns_ is not None:
+        classes = estimator.columns_.decode(labels)
+        return classes[..., 0] if estimator.single_column_ else classes
     return estimator.classes_[labels[:, 0]] if estimator.single_column_ else labels
 
 
@@ -177,8 +206,11 @@ def dense(X: Any, dtype: torch.dtype | None = None) -> Float[Tensor, "cases inpu
     return torch.from_numpy(np.require(rows, requirements=["C", "W"])).to(dtype)
 
 
-def to_outputs(Y: Any) -> Outputs:
-    """Encode labels: a matrix or frame of 0 and 1, sets, or one two-class column."""
+def to_outputs(Y: Any, *, several: bool = True) -> Outputs:
+    """Encode labels: a matrix or frame of 0 and 1, sets, or columns of classes.
+
+    `several` allows more than two classes, which not all classifiers can learn.
+    """
     if Y is None:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None."
@@ -188,18 +220,28 @@ def to_outputs(Y: Any) -> Outputs:
     if label_sets.is_sets(Y):
         values, names = label_sets.from_sets(Y)
     elif inputs.is_table(Y):
-        values, names = label_sets.from_table(Y)
+        table = label_sets.to_table(Y)
+        if several and hold_classes(table):
+            return _of_columns(*ClassColumns.from_table(table))
+        values, names = label_sets.from_table(table)
     else:
         values, names = np.asarray(Y), []
     if values.ndim == 1:
-        return _one_column(values)
+        return _one_column(values, several=several)
     if values.ndim != 2:
         raise ValueError(
             f"`Y` must be a column or a matrix of labels; got shape {values.shape}."
         )
+    if several and are_classes(values):
+        return _of_columns(ClassColumns.learn(values), values)
     v = check_binary(values)
     labels = np.arange(v.shape[1])
     return Outputs(v, labels, names or [str(label) for label in labels], single=False)
+
+
+def _of_columns(columns: ClassColumns, values: np.ndarray) -> Outputs:
+    v, names = columns.encode(values), columns.label_names
+    return Outputs(v, columns.classes, names, single=False, columns=columns)
 
 
 def check_binary(values: Any) -> Float[Tensor, "cases labels"]:
@@ -236,21 +278,32 @@ def encode_column(values: Any, classes: np.ndarray) -> Float[Tensor, "cases 1"]:
     return torch.from_numpy((values == classes[-1]).astype(np.float32)[:, None])
 
 
-def _one_column(values: np.ndarray) -> Outputs:
+def _one_column(values: np.ndarray, *, several: bool) -> Outputs:
     if values.dtype.kind == "f":
         assert_all_finite(values, input_name="y")
     check_classification_targets(values)
     kind = type_of_target(values, input_name="y")
-    if kind != "binary":
+    if kind != "binary" and not several:
         raise ValueError(
             "Only binary classification is supported for a single column. The type of "
-            f"the target is {kind}. Binarise it, e.g. with LabelBinarizer."
+            f"the target is {kind}. Use CRBMClassifier or HashCRBMClassifier, or "
+            "binarise it, e.g. with LabelBinarizer."
         )
-    classes = np.unique(values)
+    return _encode_classes(values, np.unique(values), several=several)
+
+
+def _encode_classes(
+    values: np.ndarray, classes: np.ndarray, *, several: bool
+) -> Outputs:
+    """One column of known classes: a number for two of them, a group for more."""
     if len(classes) == 1:
         raise ValueError(
-            "A single column needs two classes, but `Y` has only one class: "
+            "A single column needs two classes or more, but `Y` has only one class: "
             f"{classes.tolist()[0]!r}."
         )
-    name = str(classes[-1])
-    return Outputs(encode_column(values, classes), classes, [name], single=True)
+    if len(classes) == 2 or not several:
+        name = str(classes[-1])
+        return Outputs(encode_column(values, classes), classes, [name], single=True)
+    columns = ClassColumns(["class"], [classes])
+    v = columns.encode(column_or_1d(values)[:, None])
+    return Outputs(v, classes, columns.label_names, single=True, columns=columns)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from crbm import checks
+from crbm.preprocessing import ClassColumns
 
 if TYPE_CHECKING:
     from crbm.estimators.predictor import LabelSetClassifier
@@ -44,15 +45,26 @@ def check_fitted(fitted: dict[str, Any]) -> None:
     if "feature_names_in_" in fitted:
         names = fitted["feature_names_in_"]
         _check_names("feature_names_in_", names, fitted["n_features_in_"])
-    n_classes = 2 if fitted["single_column_"] else fitted["n_labels_"]
-    classes = fitted["classes_"]
-    if not isinstance(classes, list) or len(classes) != n_classes:
-        raise ValueError(f"`classes_` is not a list of {n_classes} classes")
+    _check_classes(fitted)
     if not isinstance(fitted.get("trained_on_", {}), dict):
         raise ValueError("`trained_on_` is not a dictionary")
     shape = fitted.get("output_shape_")
     if shape is not None and math.prod(shape) != fitted["n_labels_"]:
         raise ValueError(f"`output_shape_` {shape} is not of `n_labels_` outputs")
+
+
+def _check_classes(fitted: dict[str, Any]) -> None:
+    if "columns_" in fitted:
+        columns = ClassColumns.from_description(fitted["columns_"])
+        if columns.label_names != fitted["label_names_"]:
+            raise ValueError("`columns_` does not agree with `label_names_`")
+        if fitted["single_column_"] and len(columns.names) != 1:
+            raise ValueError("`single_column_` does not agree with `columns_`")
+        return
+    n_classes = 2 if fitted["single_column_"] else fitted["n_labels_"]
+    classes = fitted["classes_"]
+    if not isinstance(classes, list) or len(classes) != n_classes:
+        raise ValueError(f"`classes_` is not a list of {n_classes} classes")
 
 
 def check_models(classifier: StructuredClassifier) -> None:

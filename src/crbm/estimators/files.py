@@ -19,7 +19,7 @@ from crbm import checks, inference, objectives, persistence
 from crbm.estimators import file_checks, inputs
 from crbm.estimators.checkpoints import OF_THE_RUN
 from crbm.messages import one_line
-from crbm.preprocessing import Preprocessor, check_gamma
+from crbm.preprocessing import ClassColumns, Preprocessor, check_gamma
 from crbm.preprocessing.packing import below
 from crbm.training import History
 
@@ -136,7 +136,10 @@ def _find_class(registry: dict[str, Any], name: str) -> Any:
 def description(classifier: LabelSetClassifier) -> dict[str, Any]:
     """What a classifier is and how it was trained, as plain data."""
     fitted = {name: getattr(classifier, name) for name in PLAIN}
-    fitted["classes_"] = np.asarray(classifier.classes_).tolist()
+    if classifier.columns_ is None:
+        fitted["classes_"] = np.asarray(classifier.classes_).tolist()
+    else:
+        fitted["columns_"] = classifier.columns_.describe()
     if hasattr(classifier, "feature_names_in_"):
         fitted["feature_names_in_"] = list(classifier.feature_names_in_)
     if hasattr(classifier, "trained_on_"):
@@ -170,7 +173,7 @@ def _restore(
 ) -> None:
     for name in PLAIN:
         setattr(classifier, name, fitted[name])
-    classifier.classes_ = np.asarray(fitted["classes_"])
+    _restore_classes(classifier, fitted)
     if "feature_names_in_" in fitted:
         names = np.asarray(fitted["feature_names_in_"], dtype=object)
         classifier.feature_names_in_ = names
@@ -183,6 +186,16 @@ def _restore(
         output_shape=fitted.get("output_shape_"),
     )
     classifier._restore(tensors, fitted)
+
+
+def _restore_classes(classifier: LabelSetClassifier, fitted: dict[str, Any]) -> None:
+    if "columns_" not in fitted:
+        classifier.classes_ = np.asarray(fitted["classes_"])
+        return
+    columns = ClassColumns.from_description(fitted["columns_"])
+    classifier.columns_ = columns
+    single = classifier.single_column_
+    classifier.classes_ = columns.classes[0] if single else columns.classes
 
 
 def restore_models(

@@ -21,6 +21,8 @@ from crbm.estimators.hashed_cases import (
     agreeing_candidates,
     from_table,
     restrict_to_known,
+    with_first_set,
+    with_no_more,
 )
 from crbm.estimators.predictor import pad_sets
 from crbm.estimators.structured import StructuredClassifier
@@ -37,7 +39,8 @@ LARGEST_TABLE = 2**24
 RECALL_CASES = 10_000
 
 
-PREDICTIONS = ("marginals", "mode", "example_f1", "jaccard")
+SET_MEASURES = ("example_f1", "jaccard")
+PREDICTIONS = ("marginals", "mode", *SET_MEASURES)
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "likelihood": CandidateLikelihood,
     "max_margin": MaxMargin,
@@ -112,6 +115,7 @@ class HashCRBMClassifier(StructuredClassifier):
 
     short_name = "hash-crbm"
     has_cheap_joint = True
+    several_classes = True
     earlier_defaults: ClassVar[dict[str, Any]] = {
         **StructuredClassifier.earlier_defaults,
         "base_measure": "uniform",
@@ -146,6 +150,14 @@ class HashCRBMClassifier(StructuredClassifier):
         check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
 
+    def _check_outputs(self) -> None:
+        super()._check_outputs()
+        if self.columns_ is not None and self.prediction in SET_MEASURES:
+            raise ValueError(
+                f'`prediction`="{self.prediction}" is for labels that are present or '
+                'absent; for columns of classes use "marginals" or "mode".'
+            )
+
     def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
         return CRBM(
             n_inputs,
@@ -153,6 +165,7 @@ class HashCRBMClassifier(StructuredClassifier):
             self.n_hidden,
             generator,
             init_scale=self.init_scale,
+            visible=self._visible,
         )
 
     def _objective(self) -> Objective:
@@ -208,7 +221,8 @@ class HashCRBMClassifier(StructuredClassifier):
         assert data.u is not None
         groups, table = self.sets_.groups(data.u), self._table(data.u)
         if data.v.isnan().any():
-            table, groups = agreeing_candidates(table, groups, data.v)
+            fill = with_no_more if self.columns_ is None else with_first_set
+            table, groups = agreeing_candidates(table, groups, data.v, fill)
         return HashedCases(data.u, data.v, data.weight, table, groups)
 
     def _table(self, like: Tensor) -> SetTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -47,14 +48,27 @@ class HashedCases(NamedTuple):
         return Batch(self.u[cases], self.v[cases], candidates, weight)
 
 
+def with_no_more(labels: Tensor, sets: Tensor) -> Tensor:
+    """The known labels alone."""
+    return labels.nan_to_num()
+
+
+def with_first_set(labels: Tensor, sets: Tensor) -> Tensor:
+    """The known classes, the others as in the first of the sets."""
+    return torch.where(labels.isnan(), sets[0], labels)
+
+
 def agreeing_candidates(
-    table: SetTable, groups: Groups, v: Tensor
+    table: SetTable,
+    groups: Groups,
+    v: Tensor,
+    fill: Callable[[Tensor, Tensor], Tensor] = with_no_more,
 ) -> tuple[SetTable, Groups]:
     """The sets with candidates added where none agrees with what is known of v.
 
     All rows of the table that agree are added, or, if there are none, the known labels
-    alone as a new row, which counts once: then learning has something to raise the
-    probability of.
+    with the others filled in as a new row, which counts once: then learning has
+    something to raise the probability of.
     """
     label_sets, sets, which = table.sets, groups.sets, groups.which.copy()
     rows = [sets.ids[a:b] for a, b in pairwise(sets.indptr)]
@@ -64,7 +78,7 @@ def agreeing_candidates(
         if agrees[own].any():
             continue
         if not agrees.any():
-            label_sets = torch.cat([label_sets, labels.nan_to_num()[None]])
+            label_sets = torch.cat([label_sets, fill(labels, label_sets)[None]])
             agrees = np.append(agrees, True)
         which[case] = len(rows)
         rows.append(np.union1d(own, np.flatnonzero(agrees)).astype(own.dtype))

@@ -18,10 +18,11 @@ from torch import Tensor
 
 from crbm import checks
 from crbm.inference import exact
-from crbm.inference.enumeration import all_states
+from crbm.inference.enumeration import layer_states
 from crbm.inference.partition import log_partition
 from crbm.models import EnergyModel
 from crbm.types import Batch
+from crbm.units import Units
 
 # All 2^n label sets are compared up to this many labels.
 ENUMERABLE_LABELS = 12
@@ -29,11 +30,11 @@ ENUMERABLE_LABELS = 12
 LARGEST_TABLE = 2**24
 
 
-def seen_sets(data: Batch, before: Tensor | None = None) -> Tensor:
+def seen_sets(data: Batch, units: Units, before: Tensor | None = None) -> Tensor:
     """The label sets to compare: all, or those of complete cases and of `before`."""
     n_labels = data.v.shape[1]
-    if n_labels <= ENUMERABLE_LABELS:
-        return all_states(n_labels, like=data.v)
+    if units.n_bits(n_labels) <= ENUMERABLE_LABELS:
+        return layer_states(units, n_labels, like=data.v)
     complete = data.v[~data.v.isnan().any(1)]
     return torch.cat([complete] if before is None else [before, complete]).unique(dim=0)
 

@@ -68,9 +68,14 @@ def from_sets(
 
 def from_table(Y: Any) -> tuple[np.ndarray, list[str]]:
     """The columns of a frame as 0 and 1, NaN where unknown, and their names."""
-    table = Y if isinstance(Y, Table) else Table.from_frame(Y)
+    table = to_table(Y)
     columns = [to_labels(table, name) for name in table.columns]
     return np.column_stack(columns).astype(np.float32), table.names
+
+
+def to_table(Y: Any) -> Table:
+    """A frame as a table."""
+    return Y if isinstance(Y, Table) else Table.from_frame(Y)
 
 
 def _is_unknown(item: Any) -> bool:

@@ -30,9 +30,10 @@ class LogisticClassifier(StructuredClassifier):
 
     short_name = "logreg"
     has_cheap_joint = True
+    several_classes = True
 
     def _new_model(self, n_inputs: int, generator: Generator | None) -> EnergyModel:
-        return CRBM(n_inputs, self.n_labels_, 0, generator)
+        return CRBM(n_inputs, self.n_labels_, 0, generator, visible=self._visible)
 
     def _objective(self) -> Objective:
         return ExactLikelihood()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -18,6 +18,7 @@ from torch.nn.functional import pad
 from crbm import checks
 from crbm.estimators import encoding, files, inputs, label_sets
 from crbm.hashing.arrays import from_torch
+from crbm.preprocessing import ClassColumns
 
 TINY = 1e-12
 
@@ -26,9 +27,12 @@ class TopK(NamedTuple):
     """The likeliest label sets of each case, best first, and their probabilities.
 
     Where there are fewer than k sets, the rest have no labels and probability 0.
+
+    `labels` holds 0 and 1 per label, (cases, k, labels); for columns of classes the
+    classes themselves, (cases, k, columns), or (cases, k) for a single column.
     """
 
-    labels: Int64[np.ndarray, "cases k labels"]
+    labels: np.ndarray
     probability: Float[np.ndarray, "cases k"]
 
 
@@ -44,6 +48,10 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
     short_name: ClassVar[str | None] = None
     # Whether joint probabilities cost no more than predictions.
     has_cheap_joint: ClassVar[bool] = False
+    # Whether columns may have more than two classes.
+    several_classes: ClassVar[bool] = False
+    # The classes of each column, where they are not just 0 and 1.
+    columns_: ClassColumns | None = None
     # Values of parameters that files of earlier versions do not name.
     earlier_defaults: ClassVar[dict[str, Any]] = {}
 
@@ -103,7 +111,8 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         if p is None:
             p = self._marginals(u, known).numpy().astype(np.float64)
         given = None if known is None else known.numpy()
-        return with_known(p > self.thresholds_, given)
+        chosen = self.columns_.choose(p) if self.columns_ else p > self.thresholds_
+        return with_known(chosen, given)
 
     # Prediction
 
@@ -135,21 +144,34 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         for piece in self._pieces(X, known):
             yield encoding.decode_labels(self, self._labels(*piece).astype(np.int64))
 
-    def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
-        """p(v_i = 1 | u), one column per label; for a single column one per class."""
-        p = with_known(self._all_marginals(X, known), known)
+    def predict_proba(self, X: Any, known: Any = None) -> Any:
+        """p(v_i = 1 | u), one column per label.
+
+        For a single column of classes one column per class; for several columns a list
+        with one such array for each, as in scikit-learn.
+        """
+        p = with_known(self._all_marginals(X, known), self._encode_known(known))
+        if self.columns_ is not None:
+            return p if self.single_column_ else self.columns_.split(p)
         return np.hstack([1 - p, p]) if self.single_column_ else p
+
+    def _encode_known(self, known: Any) -> Any:
+        return None if known is None else encoding.encode_labels(self, known).numpy()
 
     def predict_with_proba(
         self, X: Any, known: Any = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Labels as 0 and 1 and p(v_i = 1 | u), one column per label, in one pass."""
+        """Labels as 0 and 1 and p(v_i = 1 | u), one column per label, in one pass.
+
+        Columns of classes have one such column per class.
+        """
         probabilities, labels = [], []
         for u, given in self._pieces(X, known):
             probabilities.append(self._marginals(u, given).numpy().astype(np.float64))
             labels.append(self._labels(u, given, probabilities[-1]))
         p = np.concatenate(probabilities).clip(TINY, 1 - TINY)
-        return np.concatenate(labels, dtype=np.int64), with_known(p, known)
+        p = with_known(p, self._encode_known(known))
+        return np.concatenate(labels, dtype=np.int64), p
 
     def predict_top_k(self, X: Any, k: int = 5, known: Any = None) -> TopK:
         """The `k` likeliest label sets of each case with their joint probabilities.
@@ -159,10 +181,11 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         """
         checks.whole_number("k", k, at_least=1)
         parts = [pad_sets(*self._top_k(u, k, v), k) for u, v in self._pieces(X, known)]
-        labels, probability = zip(*parts, strict=True)
-        return TopK(
-            torch.cat(labels).to(torch.int64).numpy(), torch.cat(probability).numpy()
-        )
+        sets, probability = zip(*parts, strict=True)
+        labels = torch.cat(sets).to(torch.int64).numpy()
+        if self.columns_ is not None:
+            labels = encoding.decode_labels(self, labels)
+        return TopK(labels, torch.cat(probability).numpy())
 
     def score_samples(self, X: Any, Y: Any = None) -> Float[np.ndarray, " cases"]:
         """Log p(v | u) of each case's labels; unknown ones (NaN) are summed out.
@@ -178,6 +201,11 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of cases whose labels are all predicted correctly."""
+        if self.columns_ is not None and not self.single_column_:
+            truth = encoding.encode_labels(self, y).numpy()
+            predicted = encoding.encode_labels(self, self.predict(X)).numpy()
+            right = (truth == predicted).all(1)
+            return float(np.average(right, weights=sample_weight))
         if label_sets.is_sets(y) or inputs.is_table(y):
             y = encoding.encode_labels(self, y).numpy()
         return float(super().score(X, y, sample_weight))
@@ -219,7 +247,8 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         Parameters
         ----------
         label_names
-            Names of the labels, where `fit` got them without.
+            Names of the labels, or of the columns of classes, where `fit` got them
+            without.
         trained_on
             Plain data about the training data, e.g. their name and feature names.
         examples
@@ -228,7 +257,10 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
             Height and width, where the labels are the pixels of an image.
         """
         check_is_fitted(self)
-        if label_names is not None:
+        if label_names is not None and self.columns_ is not None:
+            self.columns_ = self.columns_.rename(label_names)
+            self.label_names_ = self.columns_.label_names
+        elif label_names is not None:
             self.label_names_ = list(label_names)
         if trained_on is not None:
             self.trained_on_ = dict(trained_on)
@@ -246,7 +278,7 @@ class LabelSetClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.several_classes
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         return tags

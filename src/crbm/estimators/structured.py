@@ -23,6 +23,7 @@ from crbm.objectives import Objective
 from crbm.preprocessing import KINDS, check_gamma
 from crbm.training import Hook
 from crbm.types import Batch, Cases, Found, Marginals
+from crbm.units import BERNOULLI, Units
 
 METRICS = (None, "hamming", "micro_f1", "macro_f1", "subset_accuracy")
 
@@ -156,13 +157,18 @@ class StructuredClassifier(LabelSetClassifier):
     def _n_members(self) -> int:
         return 1
 
+    @property
+    def _visible(self) -> Units:
+        """The kind of output units."""
+        return BERNOULLI if self.columns_ is None else self.columns_.units
+
     def _start(self, model: EnergyModel, data: Batch) -> None:
         """Prepare a model with random weights for the cases that it will learn."""
 
     def _learn_candidates(self, data: Batch, *, more: bool) -> None:
         """Learn which label sets there are; `more` adds to those known before."""
         before = self.label_sets_ if more else None
-        self._seen_sets: Tensor = joint.seen_sets(data, before)
+        self._seen_sets: Tensor = joint.seen_sets(data, self._visible, before)
 
     def _with_candidates(self, data: Batch) -> Cases:
         """The cases with the outputs that are possible for them, if these are few."""
@@ -184,9 +190,16 @@ class StructuredClassifier(LabelSetClassifier):
 
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
         """The likeliest label sets and their probabilities, given the known labels."""
-        rounded = (self._marginals(u, known) > 0.5).to(u)
+        p = self._marginals(u, known)
+        rounded = self._round(p).to(u)
         question = joint.Question(u, known, rounded)
         return joint.top_k(self.models_, self.label_sets_, question, k)
+
+    def _round(self, p: Tensor) -> Tensor:
+        """The labels that are more likely than not, or the likeliest classes."""
+        if self.columns_ is None:
+            return p > 0.5
+        return torch.from_numpy(self.columns_.choose(p.numpy()))
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Tensors and plain data of this class that a file must hold."""
@@ -212,6 +225,14 @@ class StructuredClassifier(LabelSetClassifier):
         class_weights.check(self.class_weight)
         members.check_parameters(self)
 
+    def _check_outputs(self) -> None:
+        """Refuse parameters that do not go with the outputs to learn."""
+        if self.columns_ is not None and self.thresholds is not None:
+            raise ValueError(
+                "`thresholds` are for labels that are present or absent; of several "
+                "classes the likeliest is predicted. Set `thresholds` to None."
+            )
+
     # Learning
 
     def fit(
@@ -232,7 +253,9 @@ class StructuredClassifier(LabelSetClassifier):
             missing.
         y
             Labels as an indicator matrix (array, frame or sparse; NaN where a label is
-            not known), a list of sets of names, or one column of two classes.
+            not known), a list of sets of names, or one column of two classes. Where
+            the classifier has `several_classes`, also columns of any classes: one
+            column, or a matrix or frame of several (NaN or None where not known).
         sample_weight
             How much each case counts.
         validation
@@ -256,6 +279,7 @@ class StructuredClassifier(LabelSetClassifier):
         elif hasattr(self, "models_"):
             del self.models_
         data = encoding.fit_data(self, X, y, sample_weight)
+        self._check_outputs()
         generator = encoding.to_generator(self.random_state)
         train, held_out = members.hold_out(self, data, validation, generator)
         self._learn_candidates(train, more=False)
@@ -275,7 +299,7 @@ class StructuredClassifier(LabelSetClassifier):
     ) -> StructuredClassifier:
         """Make one more pass over these cases, keeping what was learned before.
 
-        `classes` names the two classes of a single column on the first call.
+        `classes` names the classes of a single column on the first call.
         """
         self._check_parameters()
         with members.all_or_nothing(self):
@@ -286,6 +310,7 @@ class StructuredClassifier(LabelSetClassifier):
         first = not hasattr(self, "models_")
         if first:
             data = encoding.fit_data(self, X, y, sample_weight, classes)
+            self._check_outputs()
             self._generator = encoding.to_generator(self.random_state)
             self._make_models(self._generator, data)
             self.thresholds_ = np.full(self.n_labels_, 0.5)

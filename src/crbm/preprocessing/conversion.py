@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class WrongValueError(ValueError):
         self.problem = problem
 
 
+ADVICE = "Binarise it, or give the separator if it is a set of labels."
 _BINARY_WORDS = {**words.YES_NO, "1": 1.0, "0": 0.0, "+": 1.0, "-": 0.0, "+1": 1.0}
 
 
@@ -75,9 +77,52 @@ def to_labels(table: Table, name: str) -> np.ndarray:
         bad = ~(np.isin(values, (0, 1)) | np.isnan(values))
     else:
         values, bad = np.zeros(len(table)), ~column.is_missing()
-    advice = "Binarise it, or give the separator if it is a set of labels."
-    _refuse(table, name, bad, "is not 0 or 1, yes or no", advice)
+    _refuse(table, name, bad, "is not 0 or 1, yes or no", ADVICE)
     return np.asarray(values, dtype=np.float64)
+
+
+def to_classes(table: Table, name: str) -> np.ndarray:
+    """The column as classes: whole numbers or trimmed texts; None or NaN where missing.
+
+    A column of yes and no with single other values is refused, as those are likely to
+    be mistakes; so is one whose values hardly ever repeat.
+
+    Examples
+    --------
+    >>> rows = [{"animal": "cat"}, {"animal": None}, {"animal": "dog "}]
+    >>> to_classes(Table.from_records(rows), "animal")
+    array(['cat', None, 'dog'], dtype=object)
+    """
+    column = table[name]
+    if column.kind in ("number", "boolean"):
+        values = np.asarray(column.values, dtype=np.float64)
+        fraction = values != np.round(values)
+        _refuse(table, name, fraction & ~np.isnan(values), "is not a class", REAL)
+        texts = text_of(column)
+    elif column.kind == "string":
+        values = to_levels(table, name)
+        values[values == ""] = None
+        texts = values
+    else:
+        _refuse(table, name, ~column.is_missing(), "is not a class")
+        return np.full(len(table), None)
+    _refuse_mistakes(table, name, texts)
+    return values
+
+
+REAL = "Round it, or predict numbers with CRBMRegressor."
+
+
+def _refuse_mistakes(table: Table, name: str, texts: np.ndarray) -> None:
+    counts = Counter(text for text in texts if text is not None)
+    words = [text for text in counts if _label_of(text) is not None]
+    others = [text for text in counts if _label_of(text) is None]
+    if words and others and max(counts[text] for text in others) == 1:
+        bad = np.isin(texts, others)
+        _refuse(table, name, bad, "is not 0 or 1, yes or no", ADVICE)
+    if len(counts) > 20 and len(counts) > sum(counts.values()) / 2:
+        advice = f"{len(counts)} different values are too many for classes. {ADVICE}"
+        _refuse(table, name, texts != None, "is not a class", advice)  # noqa: E711
 
 
 def _label_of(text: str) -> float | None:

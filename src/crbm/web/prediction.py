@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from crbm.estimators import LabelSetClassifier, StructuredClassifier
+from crbm.estimators.encoding import encode_labels
 from crbm.inference import mean_field
 from crbm.web.schemas import LabelSet, LabelSets, Prediction, Trajectory
 
@@ -43,12 +44,14 @@ def top_sets(classifier: LabelSetClassifier, case: Case, k: int) -> LabelSets:
     """The most probable label sets of a case, without those of probability 0."""
     X, known = _stack([case])
     top = classifier.predict_top_k(X, k, known=known)
-    pairs = zip(top.labels[0], top.probability[0], strict=True)
+    labels = top.labels[0]
+    if classifier.columns_ is not None:
+        labels = encode_labels(classifier, labels).numpy()
     names = classifier.label_names_
     return LabelSets(
         sets=[
-            LabelSet(labels=_present(names, labels), probability=float(p))
-            for labels, p in pairs
+            LabelSet(labels=_present(names, row), probability=float(p))
+            for row, p in zip(labels, top.probability[0], strict=True)
             if p != 0
         ]
     )

@@ -18,7 +18,8 @@ from crbm.datasets.formats.csv_table import read_csv
 from crbm.datasets.formats.excel_table import read_excel
 from crbm.datasets.formats.json_table import read_json
 from crbm.datasets.formats.set_labels import from_sets
-from crbm.preprocessing import Table, TableWarning
+from crbm.preprocessing import ClassColumns, Table, TableWarning
+from crbm.preprocessing.class_columns import hold_classes
 from crbm.preprocessing.conversion import to_labels
 from crbm.preprocessing.table_encoder import no_column
 
@@ -69,7 +70,7 @@ def read(
     labels
         Names of the label columns, which become the columns of `Y` in this order; or
         their number: n for the first n columns, -n for the last n. ``()`` for a table
-        without labels.
+        without labels. Columns of classes become a label per class.
     label_separator
         What stands between the labels of a row where one column has all of them.
     raw
@@ -101,8 +102,13 @@ def to_dataset(
 ) -> Dataset:
     """The labels of a table, and its other columns as the inputs."""
     names = [table.names[place] for place in label_columns(path, table.names, labels)]
-    Y, label_names, source = _labels(path, table, names, label_separator)
-    features = table.without(names)
+    features, columns, source = table.without(names), None, None
+    if _are_classes(table, names, label_separator):
+        columns, values = ClassColumns.from_table(table.select(names))
+        Y = _whole(columns.encode(values).numpy())
+        label_names = columns.label_names
+    else:
+        Y, label_names, source = _labels(path, table, names, label_separator)
     return Dataset(
         X=features if raw else _numbers_if_plain(features),
         Y=Y,
@@ -110,7 +116,13 @@ def to_dataset(
         feature_names=tuple(features.names),
         label_names=tuple(label_names),
         label_source=source,
+        columns=columns,
     )
+
+
+def _are_classes(table: Table, names: list[str], separator: str | None) -> bool:
+    has_sets = separator is not None or any(table[n].kind == "list" for n in names)
+    return bool(names) and not has_sets and hold_classes(table.select(names))
 
 
 def _labels(
