@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import joblib
 
 from paper.engine.store import Store
-from paper.report import curves, report
-from paper.tables import figure2, table1, table2, trials
+from paper.report import curves, images as image_report, report
+from paper.tables import figure2, images, table1, table2, trials
 
 
 def run(
@@ -22,13 +22,14 @@ def run(
     n_jobs: int,
     dask: str | None,
     echo: Callable[[str], None],
+    names: Sequence[str] | None = None,
 ) -> list[Path]:
     """Reproduce a table or figure of the paper; returns the paths of the report.
 
     Parameters
     ----------
     target
-        "table1", "table2", "figure2", "trials", or "report" to render only.
+        "table1", "table2", "figure2", "trials", "images", or "report" to render only.
     folder
         Folder of the results. Finished runs are not repeated.
     quick
@@ -39,7 +40,11 @@ def run(
         Address of a Dask scheduler that runs them.
     echo
         Prints a line of progress.
+    names
+        Data sets of "images"; all unless given.
     """
+    if names and target != "images":
+        raise ValueError("`--dataset` chooses among the data sets of `images` only.")
     if target == "trials" and quick:
         raise ValueError("There is no quick version of the trials; omit `--quick`.")
     if target != "report":
@@ -49,6 +54,10 @@ def run(
     labels = _store(folder, table1.EXPERIMENT, quick)
     pictures: list[Path] = []
     with backend(dask):
+        if target == "images":
+            store = _store(folder, images.EXPERIMENT, quick)
+            images.complete(store, names, quick=quick, **run_options)
+            return [image_report.write(store, folder)]
         if target == "table1":
             table1.complete(labels, quick=quick, **run_options)
         elif target == "trials":

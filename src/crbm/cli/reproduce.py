@@ -19,6 +19,7 @@ class Target(StrEnum):
     TABLE2 = "table2"
     FIGURE2 = "figure2"
     TRIALS = "trials"
+    IMAGES = "images"
     REPORT = "report"
 
 
@@ -27,8 +28,8 @@ def reproduce(
     target: Annotated[
         Target,
         typer.Argument(
-            help="`trials` runs variants of the models of both tables; "
-            "`report` only renders the report."
+            help="`trials` runs variants of the models of both tables; `images` "
+            "compares classifiers of pixels; `report` only renders the report."
         ),
     ],
     out: Annotated[
@@ -42,6 +43,10 @@ def reproduce(
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler that runs them.")
     ] = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="Data set of `images`, e.g. horses. May be repeated."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Repeat the paper's experiments; an interrupted command resumes."""
@@ -53,6 +58,7 @@ def reproduce(
         quick=quick,
         n_jobs=jobs,
         dask=dask,
+        names=dataset,
         echo=lambda text: typer.echo(text, err=True),
     )
     if as_json:

@@ -1,0 +1,64 @@
+"""The table of the image experiments, from their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import fmean, stdev
+
+from paper.engine.store import Row
+from paper.tables import images
+
+METRICS = ("all", "changed", "whole", "iou", "iou_of_classes", "accuracy", "nll")
+INTRODUCTION = """# Images
+
+Written by `crbm reproduce images`, which `docs/reproduce.md` describes.
+Means over seeds or splits, and their standard deviation, on the test part.
+In percent: wrong pixels, among `all` and among those that the noise `changed`;
+images that are entirely right (`whole`); intersection over union, mean over
+images (`iou`) or over classes (`iou_of_classes`); right pixels (`accuracy`).
+In nats: `nll`, the mean of -log p(mask | image). It is exact, except with maps
+of hidden units, where log Z is estimated by annealed importance sampling.
+"""
+
+
+def write(rows: Iterable[Row], folder: Path) -> Path:
+    """Write `images.md`: a table for each data set that has rows."""
+    rows = [row for row in rows if not row["config"]["quick"]]
+    names = [name for name in images.EXPERIMENTS if _of(rows, name)]
+    parts = [INTRODUCTION, *(_table(name, _of(rows, name)) for name in names)]
+    path = folder / "images.md"
+    path.write_text("\n".join(parts))
+    return path
+
+
+def _of(rows: Iterable[Row], dataset: str) -> list[Row]:
+    return [row for row in rows if row["dataset"] == dataset]
+
+
+def _table(name: str, rows: list[Row]) -> str:
+    metrics = [m for m in METRICS if any(m in row["metrics"] for row in rows)]
+    head = ["model", *metrics, "parameters", "epochs", "runs", "CPU s per run"]
+    lines = [f"## {name}", "", _line(head), _line(["---"] * len(head))]
+    groups: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["model"], row["config"]["n_epochs"]), []).append(row)
+    for (model, n_epochs), group in groups.items():
+        values = [_mean([row["metrics"].get(m) for row in group]) for m in metrics]
+        n_parameters = f"{group[0]['details']['n_parameters']:,}"
+        seconds = f"{fmean(row['seconds'] for row in group):.0f}"
+        cells = [model, *values, n_parameters, str(n_epochs), str(len(group)), seconds]
+        lines.append(_line(cells))
+    return "\n".join([*lines, ""])
+
+
+def _mean(values: list[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    spread = f" ± {stdev(known):.2f}" if len(known) > 1 else ""
+    return f"{fmean(known):.2f}{spread}"
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,95 @@
+"""Image data sets with their training and test parts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from crbm import datasets
+from crbm.types import Batch
+from paper.tables.denoising import load_digits
+
+HALF = 14  # pixels of a quadrant's side
+
+
+class Part(NamedTuple):
+    """Images, their masks, and what is known of the masks from the start."""
+
+    images: Any
+    masks: Any
+    known: Any = None
+
+
+class Task(NamedTuple):
+    """Training and test images, and how the training images are changed."""
+
+    train: Part
+    test: Part
+    augment: Any = True
+
+
+def load_noisy(kind: str, fold: int | None, quick: bool) -> Task:
+    """Digits with noise; the training digits get new noise in every batch."""
+    digits = load_digits(kind, quick=quick)
+
+    def add_noise(
+        images: Tensor, masks: Tensor, generator: Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        clean = masks.flatten(1).to(images)
+        noisy = digits.noise(Batch(clean, clean), generator).u
+        assert noisy is not None
+        return noisy.view_as(images), masks
+
+    train, test = (
+        Part(_bytes(part.u), _bytes(part.v)) for part in (digits.train, digits.test)
+    )
+    return Task(train, test, add_noise)
+
+
+def load_quadrants(n_visible: int, fold: int | None, quick: bool) -> Task:
+    """Digits of which `n_visible` quadrants are seen, as Sohn et al. (2015).
+
+    The image has two channels: the visible pixels, and where they are.
+    """
+    digits = load_digits("occluded", quick=quick)
+    seen = np.zeros((2 * HALF, 2 * HALF), np.uint8)
+    for top, left in ((HALF, 0), (0, 0), (HALF, HALF))[:n_visible]:
+        seen[top : top + HALF, left : left + HALF] = 1
+
+    def part(v: Tensor | None) -> Part:
+        clean = _bytes(v)
+        images = np.stack([clean * seen, np.broadcast_to(seen, clean.shape)], -1)
+        known = np.where(seen, clean.astype(np.int64), -1)
+        return Part(images, clean, known)
+
+    return Task(part(digits.train.v), part(digits.test.v), augment=False)
+
+
+def load_horses(fold: int | None, quick: bool, *, name: str = "horses") -> Task:
+    """200 horses to learn from and the others, 128 of 328, to test on."""
+    data = datasets.load(name)
+    pictures = datasets.as_images(data) if name == "horses" else data
+    order = np.random.default_rng(fold).permutation(len(pictures))
+    train, test = order[:200], order[200:]
+    if quick:
+        train, test = train[:24], test[:16]
+    return Task(_select(pictures, train), _select(pictures, test))
+
+
+def load_camvid(fold: int | None, quick: bool) -> Task:
+    """367 street scenes to learn from and 233 to test on."""
+    data = datasets.load("camvid")
+    few = slice(16 if quick else None)
+    return Task(*(_select(data, data.splits[p][few]) for p in ("train", "test")))
+
+
+def _bytes(flat: Tensor | None) -> np.ndarray:
+    assert flat is not None
+    return flat.to(torch.uint8).reshape(-1, 2 * HALF, 2 * HALF).numpy()
+
+
+def _select(data: Any, rows: np.ndarray) -> Part:
+    return Part([data.images[row] for row in rows], [data.masks[row] for row in rows])

@@ -1,0 +1,186 @@
+"""Images: restoring digits, completing digits, labelling the pixels of photographs.
+
+Each data set compares a `ConvCRBM` with the same network without hidden units, which is
+a U-Net trained by per-pixel cross-entropy: same images, augmentation and updates. The
+settings were chosen on a validation part of the digits; test parts are used once per
+row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import crbm
+from crbm import objectives
+from paper.engine import runs
+from paper.engine.store import Cell, Outcome, Row, Store
+from paper.tables.image_measures import (
+    measure_completed,
+    measure_labelled,
+    measure_restored,
+)
+from paper.tables.image_tasks import (
+    Part,
+    Task,
+    load_camvid,
+    load_horses,
+    load_noisy,
+    load_quadrants,
+)
+
+EXPERIMENT = "images"
+OURS, PER_PIXEL = "ConvCRBM", "U-Net, per pixel"
+SEEDS = (0, 1, 2)
+QUADRANTS = ("quadrants-1", "quadrants-2", "quadrants-3")
+UNLABELLED = 11  # of CamVid
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A data set with the parameters of both models.
+
+    Parameters
+    ----------
+    load
+        From the fold and whether it is the quick version to a task.
+    measure
+        From a classifier and the test part to metrics and details.
+    parameters
+        Of `PixelClassifier`; `n_hidden` is that of the ConvCRBM.
+    folds
+        Splits of the data; None where there is one, which is run with each of `SEEDS`.
+    models
+        Names of the models, with the parameters that differ from `parameters`.
+    """
+
+    load: Callable[[int | None, bool], Task]
+    measure: Callable[[Any, Part], Outcome]
+    parameters: Mapping[str, Any]
+    folds: Sequence[int] | None = None
+    models: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {OURS: {}, PER_PIXEL: {"n_hidden": 0}}
+    )
+
+
+# The experiments, in order of priority
+
+_DIGITS: dict[str, Any] = {
+    "channels": [32, 64],
+    "batch_size": 64,
+    "learning_rate": 4e-3,
+    "n_hidden": 5,
+    "n_epochs": 2,
+}
+_PHOTOS: dict[str, Any] = {
+    "channels": [32, 64, 96],
+    "batch_size": 16,
+    "learning_rate": 4e-3,
+    "n_hidden": 5,
+    "n_epochs": 60,
+}
+_MAPS: dict[str, Any] = {"n_hidden": 0, "n_hidden_channels": 16, "n_epochs": 1}
+EXPERIMENTS = {
+    "occluded": Experiment(partial(load_noisy, "occluded"), measure_restored, _DIGITS),
+    "horses": Experiment(load_horses, measure_labelled, _PHOTOS, folds=range(5)),
+    "corrupted": Experiment(
+        partial(load_noisy, "corrupted"), measure_restored, _DIGITS
+    ),
+    **{
+        name: Experiment(
+            partial(load_quadrants, number + 1),
+            measure_completed,
+            {**_DIGITS, "n_hidden": 7},
+        )
+        for number, name in enumerate(QUADRANTS)
+    },
+    "camvid": Experiment(
+        load_camvid, measure_labelled, {**_PHOTOS, "n_epochs": 40, "ignore": UNLABELLED}
+    ),
+    "horses-full": Experiment(
+        partial(load_horses, name="horses-full"),
+        measure_labelled,
+        {**_PHOTOS, "patch": 4, "batch_size": 8, "n_epochs": 40},
+        folds=range(3),
+    ),
+}
+# Section 5 of the paper at this scale: both objectives on the same ConvCRBM, whose
+# hidden units are maps.
+OBJECTIVES: dict[str, objectives.Objective] = {
+    "CD-1": objectives.ContrastiveDivergence(1),
+    "CD-10": objectives.ContrastiveDivergence(10),
+    "CD-PercLoss": objectives.Perceptron(10),
+}
+QUICK = {"n_epochs": 2, "channels": [8, 16]}
+
+
+def cells(names: Sequence[str], quick: bool) -> list[Cell]:
+    """One run per data set, fold or seed, and model."""
+    wanted = []
+    for name in names:
+        experiment = EXPERIMENTS[name]
+        each: list[tuple[int | None, int]] = [(None, seed) for seed in SEEDS]
+        if experiment.folds is not None:
+            each = [(fold, 0) for fold in experiment.folds]
+        for fold, seed in each[: 1 if quick else None]:
+            for model, own in experiment.models.items():
+                config = {**experiment.parameters, **own, **(QUICK if quick else {})}
+                config["quick"] = quick
+                wanted.append(Cell(EXPERIMENT, name, model, fold, seed, config))
+    return wanted
+
+
+def objective_cells(quick: bool) -> list[Cell]:
+    """One run per objective, on occluded digits."""
+    config = {**_DIGITS, **_MAPS, **(QUICK if quick else {}), "quick": quick}
+    names = [f"ConvCRBM with maps, {name}" for name in OBJECTIVES]
+    return [
+        Cell(EXPERIMENT, "occluded", name, None, 0, {**config, "objective": objective})
+        for name, objective in zip(names, OBJECTIVES, strict=True)
+    ]
+
+
+def run_cell(cell: Cell) -> Outcome:
+    """Train one model and measure it on the test part."""
+    experiment, config = EXPERIMENTS[cell.dataset], dict(cell.config)
+    task = experiment.load(cell.fold, config.pop("quick"))
+    objective = OBJECTIVES.get(config.pop("objective", ""))
+    classifier = crbm.PixelClassifier(
+        **config,
+        objective=objective,
+        augment=task.augment,
+        random_state=cell.seed,
+        n_threads=1,
+    ).fit(task.train.images, task.train.masks)
+    outcome = experiment.measure(classifier, task.test)
+    details = {
+        "n_parameters": sum(p.numel() for p in classifier.model_.parameters()),
+        "n_train": len(task.train.images),
+        "n_test": len(task.test.images),
+        "loss": classifier.history_.loss,
+        **outcome.details,
+    }
+    return Outcome(outcome.metrics, details)
+
+
+def complete(
+    store: Store,
+    names: Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    **run_options: Any,
+) -> list[Row]:
+    """Run the cells that are missing; all data sets unless names are given."""
+    unknown = set(names or ()) - set(EXPERIMENTS)
+    if unknown:
+        raise ValueError(
+            f"There is no data set `{min(unknown)}` among the images; choose from "
+            f"{', '.join(EXPERIMENTS)}."
+        )
+    names = list(names or EXPERIMENTS)
+    wanted = cells(names, quick)
+    if "occluded" in names:
+        wanted += objective_cells(quick)
+    return runs.complete(wanted, run_cell, store, **run_options)
