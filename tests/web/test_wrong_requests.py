@@ -8,15 +8,17 @@ from functools import partial
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 
-from crbm.web import LoadedModel, prediction
+import crbm
+from crbm.web import LoadedModel, create_app, prediction
 from crbm.web.metrics import Metrics
 from crbm.web.middleware import LARGEST_BODY, LimitedBody
-from crbm.web.parsing import InputError
-from crbm.web.prediction import Case
+from crbm.web.prediction import Case, InputError
 from crbm.web.schemas import Prediction
 from crbm.web.worker import ModelWorker, Pools
+from planted import copied_patterns
 
 GOOD = [0.5, 0.5, 0.5, 0.5]
 
@@ -112,6 +114,16 @@ def test_an_unknown_model_gets_the_list_of_models(client):
     detail = refused(client, "crff/predict", {"input": GOOD}, status=404)
     assert "no model `crff`" in detail
     assert "`crf`" in detail
+
+
+def test_a_pool_of_models_says_that_it_has_no_trajectory(monkeypatch):
+    monkeypatch.setattr("crbm.estimators.auto.members.N_TREES", 5)
+    data = copied_patterns(40)
+    pool = crbm.AutoClassifier(members=["forest"], random_state=0)
+    pool.fit(data.u.numpy(), data.v.numpy())
+    with TestClient(create_app({"auto": LoadedModel("auto", pool)})) as client:
+        detail = refused(client, "auto/trajectory", {"input": GOOD})
+    assert detail.startswith("AutoClassifier pools several models and has no mean")
 
 
 HUGE = [0.5, 1e39, 0.5, -1e300]

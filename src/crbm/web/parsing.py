@@ -11,15 +11,11 @@ from jaxtyping import Float
 
 from crbm.estimators import LabelSetClassifier
 from crbm.estimators.inputs import column_names
-from crbm.web.prediction import Case
+from crbm.web.prediction import Case, InputError
 
 LARGEST = float(np.finfo(np.float32).max)
 Row = Sequence[float | None] | Mapping[str, Any]
 KnownLabels = Sequence[int | None] | Mapping[str, int | None] | None
-
-
-class InputError(ValueError):
-    """Invalid input, described in one line."""
 
 
 def case(classifier: LabelSetClassifier, u: Row, known: KnownLabels) -> Case:

@@ -19,6 +19,10 @@ Rows = Float[np.ndarray, "cases inputs"]
 Records = list[dict[str, Any]]
 
 
+class InputError(ValueError):
+    """Invalid input, described in one line."""
+
+
 class Case(NamedTuple):
     """One input, and its known labels (NaN for unknown ones) if there are any.
 
@@ -61,7 +65,7 @@ def top_sets(classifier: LabelSetClassifier, case: Case, k: int) -> LabelSets:
 def trajectory(classifier: LabelSetClassifier, case: Case, n_steps: int) -> Trajectory:
     """Free energies at the start of mean field and after each step."""
     if not isinstance(classifier, StructuredClassifier):
-        raise ValueError(
+        raise InputError(
             f"{type(classifier).__name__} pools several models and has no mean field. "
             "Ask for predictions or label sets."
         )

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from crbm.web import schemas
 from crbm.web.batching import OverloadedError
 from crbm.web.headers import SECURITY_HEADERS
-from crbm.web.parsing import InputError
+from crbm.web.prediction import InputError
 
 BUG = "The server failed on this request. Its log has the details; please report them."
 LONGEST_DETAIL = 300

@@ -15,8 +15,7 @@ from crbm.web import prediction
 from crbm.web.batching import Batcher, Outcome, process_each
 from crbm.web.metrics import Metrics
 from crbm.web.models import LoadedModel
-from crbm.web.parsing import InputError
-from crbm.web.prediction import Case
+from crbm.web.prediction import Case, InputError
 from crbm.web.schemas import LabelSets, Prediction, Trajectory
 
 OVERFLOW = (
@@ -97,6 +96,8 @@ def _overflow_as_input_error(place: str = "") -> Iterator[None]:
     """
     try:
         yield
+    except InputError:
+        raise
     except WrongValueError as error:
         raise InputError(f"{place}`input`: {error.problem}") from error
     except ValueError as error:

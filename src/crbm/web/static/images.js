@@ -101,21 +101,21 @@ class Card {
     this.canvas = element("canvas", { width, height, className: "picture", role: "img", "aria-label": `Restored by ${model.name}` });
     this.error = element("p", { className: "wrong" });
     this.changes = element("p", { className: "hint" });
-    this.chart = energyChart();
+    this.chart = model.kind === "AutoClassifier" ? null : energyChart(); // it pools models and has no mean field
+    const energies = this.chart ? [element("h3", {}, "Free energy after each mean-field step"), this.chart] : [];
     this.root = element("article", { className: "card", dataset: { model: model.name } },
       element("h2", {}, model.name), element("p", { className: "hint" }, summary(model)),
-      this.canvas, this.error, this.changes,
-      element("h3", {}, "Free energy after each mean-field step"), this.chart);
+      this.canvas, this.error, this.changes, ...energies);
   }
 
   async request(state) {
     const body = { input: state.seen, known: state.known ?? null };
     const [prediction, trajectory] = await Promise.all([
       post(modelUrl(this.model, "predict"), body),
-      post(modelUrl(this.model, "trajectory"), body),
+      this.chart && post(modelUrl(this.model, "trajectory"), body),
     ]);
     this.#show(state, prediction);
-    drawEnergies(this.chart, trajectory.free_energy);
+    if (this.chart) drawEnergies(this.chart, trajectory.free_energy);
   }
 
   #show({ seen, drawing, shaded }, { prediction, probabilities }) {
