@@ -7,7 +7,11 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-import crbm
+import type_checks
+
+type_checks.install()
+
+import crbm  # noqa: E402 - only what is imported from here on is checked
 
 torch.set_num_threads(1)  # tests run side by side, and their models are tiny
 
@@ -16,6 +20,12 @@ needs_numba = pytest.mark.skipif(
     find_spec("numba") is None, reason="Numba is not installed: pip install crbm[fast]"
 )
 N_CASES, N_INPUTS, N_VISIBLE, N_HIDDEN = 3, 3, 5, 4
+
+
+@pytest.fixture(autouse=True)
+def check_types_again():
+    """Check the annotations in the first calls of each test."""
+    type_checks.start_again()
 
 
 def seeded(seed=0):
