@@ -28,6 +28,7 @@ LAUGHS = """<?xml version="1.0"?>
     [
         ("", "file is empty"),
         ("<labels></labels>", "no labels"),
+        ("<?xml version='1.0' encoding='utv'?><labels/>", "unknown encoding: utv."),
         ('<labels>\n<label name="a"/>', "line 2: not well-formed XML"),
         (
             '<labels>\n<label name="a"/>\n<label name="a"/></labels>',

@@ -112,6 +112,20 @@ def test_trees_that_would_be_read_out_of_bounds_are_refused(name, value):
         forest.Forest.restored(state, 8, 4)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: {"left": state["left"].double()}, "wrong types"),
+        (lambda state: {"feature": state["feature"][None]}, "wrong types"),
+        (lambda state: {"leaf_means": state["leaf_means"] * 9}, "no probabilities"),
+    ],
+)
+def test_trees_of_other_types_and_impossible_leaves_are_refused(change, message):
+    state = forest.Forest(2).fit(X, Y, Y, seed=0).state()
+    with pytest.raises(ValueError, match=message):
+        forest.Forest.restored(state | change(state), 8, 4)
+
+
 def test_a_pool_is_at_least_as_good_as_each_member():
     rng = np.random.default_rng(0)
     odds = np.where(Y > 0, 1.0, -1.0)

@@ -365,6 +365,7 @@ STATES = {
         with_state, lambda t, p: t.update({"random/now": torch.ones(9).byte()})
     ),
     "a count that is none": partial(with_state, lambda t, p: p.update(n_updates=-1)),
+    "a huge number": partial(with_state, lambda t, p: p.update(total_loss=10**400)),
     "epochs that are none": partial(
         with_state, lambda t, p: p.update({"history/epochs": [{"loss": "low"}]})
     ),

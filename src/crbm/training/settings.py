@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from crbm.messages import one_line
 from crbm.objectives import Objective
 from crbm.training.batches import InMemory
 from crbm.training.early_stopping import PredictionError
@@ -56,7 +57,10 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     ['`l2` was 0.0 and is 0.5']
     """
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    return [f"`{name}` was {before.get(name)} and is {now.get(name)}" for name in names]
+    return [
+        one_line(f"`{name}` was {before.get(name)} and is {now.get(name)}", 200)
+        for name in names
+    ]
 
 
 def _describe_objective(objective: Objective) -> str:

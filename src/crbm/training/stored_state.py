@@ -7,7 +7,6 @@ wrong numbers.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,8 @@ from torch.optim import Optimizer
 from crbm.training.history import Epoch, History
 from crbm.training.run import Run, are_finite, optimizer_state
 from crbm.training.update import TorchUpdate
+
+LARGEST = 2**63 - 1  # of whole numbers
 
 
 def check_state(run: Run, state: Mapping[str, Any]) -> None:
@@ -148,10 +149,12 @@ def _check_finite(name: str, weights: Mapping[str, Tensor]) -> None:
 def _check_number(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"`{name}` is {value!r}, not a number")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError(f"`{name}` is too large a number")
 
 
 def _check_count(name: str, value: Any, *, optional: bool = False) -> None:
     if value is None and optional:
         return
-    if type(value) is not int or not 0 <= value < math.inf:
+    if type(value) is not int or not 0 <= value <= LARGEST:
         raise ValueError(f"`{name}` is {value!r}, not a count")

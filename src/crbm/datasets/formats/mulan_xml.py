@@ -36,6 +36,8 @@ def read(path: Path | str) -> tuple[str, ...]:
     except expat.ExpatError as error:
         problem = f"not well-formed XML ({expat.ErrorString(error.code)})."
         raise file_error(path, problem, line=error.lineno) from error
+    except LookupError as error:  # of Python's table of encodings
+        raise file_error(path, f"{error}. Save it as UTF-8.") from error
     if not names.lines:
         raise file_error(path, 'no labels; <label name="..."> is expected.')
     return tuple(names.lines)

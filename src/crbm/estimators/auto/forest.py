@@ -150,6 +150,8 @@ class Forest:
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
         trees = Trees(*(arrays[name] for name in Trees._fields))
         check_trees(trees, n_inputs)
+        if not _all_within(arrays["leaf_means"], 0, 1 + 1e-3):
+            raise ValueError("the leaves of the forest hold no probabilities")
         forest = cls(len(trees.roots))
         forest.trees, forest.n_outcomes = trees, n_outcomes
         parts = (arrays["leaf_means"], arrays["leaf_columns"], arrays["leaf_ends"])
@@ -215,6 +217,10 @@ def joined_trees(grown: list[Any]) -> Trees:
 
 def check_trees(trees: Trees, n_inputs: int) -> None:
     """Refuse arrays that would be read out of bounds or in circles."""
+    kinds = [(array.dtype.kind, array.ndim) for array in trees]
+    whole, real = ("i", 1), ("f", 1)
+    if kinds != [real if name == "threshold" else whole for name in trees._fields]:
+        raise ValueError("the trees of the forest are of the wrong types or shapes")
     n_nodes, inner = len(trees.feature), trees.feature != LEAF
     parents = np.flatnonzero(inner)
     sound = (
