@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench docs clean
+.PHONY: demo test torture lint format bench docs clean
 
 demo: $(READY)
 	$(BIN)/python -m crbm demo
 
 test: $(READY)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Fuzzers, kills, hostile requests and data: at most 20 minutes.
+torture: $(READY)
+	cd tests && ../$(BIN)/python -m torture $(TORTURE_ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

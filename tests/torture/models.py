@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[Callable[[], Any], Any]] = {
     "table": (lambda: crbm.LogisticClassifier(**QUICK), FRAME),
     "auto": (
         lambda: crbm.AutoClassifier(
-            members=["forest", "logistic, centre"], n_folds=2, random_state=0
+            members=["forest", "logistic, linear"], n_folds=2, random_state=0
         ),
         X,
     ),

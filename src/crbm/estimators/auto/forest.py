@@ -237,5 +237,5 @@ def check_trees(trees: Trees, n_inputs: int) -> None:
         raise ValueError("the trees of the forest do not fit together")
 
 
-def _all_within(values: np.ndarray, lowest: Any, end: float) -> bool:
+def _all_within(values: np.ndarray, lowest: Any, end: float | int) -> bool:
     return bool(((values >= lowest) & (values < end)).all())
