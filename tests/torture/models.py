@@ -110,7 +110,10 @@ def _attack(
         else:
             persistence.write(damaged, mutate_tensors(tensors, rng), described)
         what = f"{file.stem} {number}, {'bytes' if raw else 'contents'}"
-        tally.attempt(what, lambda same=raw: attempt(damaged, same=same))
+        # what loads may overflow in scikit-learn, whose messages have several lines
+        tally.attempt(
+            what, lambda same=raw: attempt(damaged, same=same), one_line=False
+        )
 
 
 def _train(checkpoint: Path | None, n_epochs: int) -> dict[str, torch.Tensor]:
