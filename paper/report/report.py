@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,18 @@ from typing import Any
 import jinja2
 
 from paper.engine.store import Row, Store, key
-from paper.report import scores, summary
-from paper.report.scores import Layout, ModelScores, Score
-from paper.tables import published, table1, table2, trials
+from paper.report import scores, successor_tables, suite_tables, summary
+from paper.report.scores import Layout, ModelScores
+from paper.report.table import Table, cost_of, full_title
+from paper.tables import published, successors, suite, table1, table2, trials
 from paper.tables.published import Column
 from paper.tables.trials import Trial
 
+TAGS = ("", "-quick")  # of the names of stores
+PAPER_TABLES = (table1.EXPERIMENT, table2.EXPERIMENT)
 PICTURES = {
+    "ranks": "Mean ranks over the data sets of the suite, 1 is best. Thick lines join "
+    "models that Nemenyi's test does not tell apart at 95 %.",
     "figure2": "Occluded digits restored by each model. White: pixels of the input "
     "and the prediction. Red: of the prediction only. Blue: of the input only.",
     "filters": "Weights of the hidden units with the largest norms. Red pixels are "
@@ -38,47 +42,9 @@ COMPARISON = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of the report.
-
-    Parameters
-    ----------
-    title, note
-        Title, and a text on what was measured.
-    columns
-        Headings of the scores.
-    rows
-        Models and their scores; None for a missing one.
-    choices
-        The parameters chosen for each model and data set, and how often.
-    cost
-        Number of runs and hours; empty if a previous table has them.
-    """
-
-    title: str
-    note: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Score | None]]]
-    choices: Sequence[tuple[str, str, str]] = ()
-    cost: str = ""
-
-    @property
-    def above(self) -> list[str]:
-        """The scores above those of the paper, and by how much."""
-        return [
-            f"{model} on {column} by {score.gap}"
-            for model, row in self.rows
-            for column, score in zip(self.columns, row, strict=True)
-            if score and score.gap > 0
-        ]
-
-
 def write(folder: Path) -> list[Path]:
     """Render report.html and report.md from the rows and pictures in `folder`."""
-    stores = sorted(folder.glob("table[12]*.jsonl"))
-    stores = [path for path in stores if "rates" not in path.name]
-    contents = [table for path in stores for table in tables(list(Store(path)))]
+    contents = all_tables(folder)
     if not contents:
         raise ValueError(
             f"`{folder}` has no rows to report. Run `crbm reproduce table1` first."
@@ -100,6 +66,23 @@ def write(folder: Path) -> list[Path]:
         text = template.render(tables=contents, pictures=pictures)
         paths[-1].write_text(text, encoding="utf-8")
     return paths
+
+
+def all_tables(folder: Path) -> list[Table]:
+    """The tables of all rows in `folder`; the quick versions come last."""
+
+    def rows(name: str, tag: str = "") -> list[Row]:
+        return list(Store(folder / f"{name}{tag}.jsonl"))
+
+    of_paper = [rows(e, tag) for tag in TAGS for e in PAPER_TABLES]
+    of_suite = [rows(suite.EXPERIMENT, tag) for tag in TAGS]
+    after = of_suite[0] + rows(successors.EXPERIMENT)
+    return [
+        *(table for own in of_paper for table in tables(own)),
+        *suite_tables.ten_folds(of_suite[0], of_paper[0]),
+        *(table for own in of_suite for table in suite_tables.tables(own)),
+        *successor_tables.tables(after),
+    ]
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
@@ -141,19 +124,19 @@ def _table1(rows: Sequence[Row], outdated: str) -> Table:
     if missing:
         note += f" There are no runs of {', '.join(missing)}."
     return Table(
-        _title("Table 1: multi-label classification", rows),
+        full_title("Table 1: multi-label classification", rows),
         note + outdated,
         names,
         models,
         list(_choices(rows)),
-        _cost(rows),
+        cost_of(rows),
     )
 
 
 def _label_sets(rows: Sequence[Row]) -> Table:
     names, models = _by_fold(table1.with_wrong_sets(rows), table1.WRONG_SETS)
     return Table(
-        _title("Whole label sets in the runs of Table 1", rows),
+        full_title("Whole label sets in the runs of Table 1", rows),
         "Test cases with at least one wrong label, in percent; otherwise as above. "
         "The paper has no such table. Parameters are chosen by single labels.",
         names,
@@ -189,7 +172,7 @@ def _headings(layout: Layout) -> list[str]:
 def _table2(rows: Sequence[Row], outdated: str) -> Table:
     rows = table2.best_rate_rows(rows)
     return Table(
-        _title("Table 2: restoring noisy digits", rows),
+        full_title("Table 2: restoring noisy digits", rows),
         "Wrong pixels of the test digits in percent, among all and among those that "
         "the noise changed: mean and standard deviation over seeds, with the number "
         "of seeds in brackets. "
@@ -198,7 +181,7 @@ def _table2(rows: Sequence[Row], outdated: str) -> Table:
         _headings(TABLE2_LAYOUT),
         scores.model_scores(rows, TABLE2_LAYOUT, published.TABLE2),
         list(_choices(rows)),
-        _cost(rows),
+        cost_of(rows),
     )
 
 
@@ -228,14 +211,8 @@ def _trial_tables(
         "otherwise as above. p compares the two."
     )
     title = f"{name}: other variants"
-    cost = _cost([row for _, rows in finished for row in rows])
+    cost = cost_of([row for _, rows in finished for row in rows])
     return [Table(title, note, _headings(layout), models, cost=cost)]
-
-
-def _title(title: str, rows: Sequence[Row]) -> str:
-    if rows[0]["config"]["quick"]:
-        return f"{title}: the quick version, on less data, not the paper's protocol"
-    return title
 
 
 def _in_order(rows: Iterable[Row], models: Iterable[str]) -> list[Row]:
@@ -269,16 +246,6 @@ def _format_params(params: dict[str, Any]) -> str:
 
 def _format_value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _cost(rows: Sequence[Row]) -> str:
-    hours = sum(row["seconds"] for row in rows) / 3600
-    versions: dict[str, set[str]] = {}
-    for row in rows:
-        for name, version in row["versions"].items():
-            versions.setdefault(name, set()).add(version)
-    texts = [f"{name} {' and '.join(sorted(v))}" for name, v in versions.items()]
-    return f"{len(rows)} runs, {hours:.1f} hours on one thread; {', '.join(texts)}."
 
 
 def _inline(path: Path) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 
 import joblib
 
+from crbm import plotting
 from paper.engine.store import Store
-from paper.report import curves, images as image_report, report
-from paper.tables import figure2, images, table1, table2, trials
+from paper.report import curves, images as image_report, report, suite_tables
+from paper.tables import figure2, images, successors, suite, table1, table2, trials
 
 
 def run(
@@ -29,7 +30,8 @@ def run(
     Parameters
     ----------
     target
-        "table1", "table2", "figure2", "trials", "images", or "report" to render only.
+        "table1", "table2", "figure2", "trials", "images", "suite", "successors", or
+        "report" to render only.
     folder
         Folder of the results. Finished runs are not repeated.
     quick
@@ -45,8 +47,8 @@ def run(
     """
     if names and target != "images":
         raise ValueError("`--dataset` chooses among the data sets of `images` only.")
-    if target == "trials" and quick:
-        raise ValueError("There is no quick version of the trials; omit `--quick`.")
+    if target in ("trials", "successors") and quick:
+        raise ValueError(f"There is no quick version of `{target}`; omit `--quick`.")
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
     run_options: dict[str, Any] = {"n_jobs": n_jobs, "echo": echo}
@@ -62,6 +64,12 @@ def run(
             table1.complete(labels, quick=quick, **run_options)
         elif target == "trials":
             trials.complete(labels, digits, **run_options)
+        elif target == "suite":
+            store = _store(folder, suite.EXPERIMENT, quick)
+            suite.complete(store, quick=quick, **run_options)
+        elif target == "successors":
+            store = _store(folder, successors.EXPERIMENT, quick)
+            successors.complete(store, **run_options)
         elif target != "report":
             kinds = table2.KINDS if target == "table2" else (figure2.KIND,)
             table2.complete(digits, rates, kinds=kinds, quick=quick, **run_options)
@@ -77,8 +85,12 @@ def draw_curves(folder: Path, echo: Callable[[str], None]) -> list[Path]:
     paths = []
     for tag in ("", "-quick"):
         store = Store(folder / f"{table2.EXPERIMENT}{tag}.jsonl")
+        comparison = list(Store(folder / f"{suite.EXPERIMENT}{tag}.jsonl"))
         try:
             paths += curves.draw(list(store), folder, tag)
+            if suite.current_rows(comparison):
+                figure = suite_tables.draw(comparison)
+                paths += plotting.write_all({f"ranks{tag}": figure}, folder)
         except ImportError as error:
             echo(f"Curves are skipped: {error}")
     return paths

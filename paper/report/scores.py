@@ -114,11 +114,12 @@ def _score(entry: Entry, p_value: float | None, form: str) -> Score:
         form.format(entry.mean),
         form.format(entry.spread) if entry.n_repeats > 1 else "",
         entry.n_repeats,
-        _format_p(p_value),
+        format_p(p_value),
     )
 
 
-def _format_p(p_value: float | None) -> str:
+def format_p(p_value: float | None) -> str:
+    """A p-value as text; empty if there is none."""
     if p_value is None or math.isnan(p_value):
         return ""
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"

@@ -31,6 +31,8 @@ TABLE = {
     "cal500": ((502, 68), 174, 502, 26.044),
     "bibtex": ((7395, 1836), 159, 2856, 2.402),
     "delicious": ((16105, 500), 983, 15806, 19.020),
+    "tmc2007-500": ((28596, 500), 22, 1341, 2.158),
+    "corel5k": ((5000, 499), 374, 3175, 3.522),
     "majorminer": ((2359, 918), 40, 1330, 3.852),
 }
 
@@ -49,7 +51,7 @@ def test_shapes_and_label_sets_are_the_published_ones(data_dir, name):
     assert data.source.startswith("http")
 
 
-@pytest.mark.parametrize("name", ["yeast", "cal500", "bibtex", "delicious"])
+@pytest.mark.parametrize("name", ["yeast", "cal500", "bibtex", "delicious", "corel5k"])
 def test_the_labels_are_those_of_mulans_xml(data_dir, name):
     xml = mulan_xml.read(data_dir / "mulan" / name / f"{name}.xml")
     data = load(name, data_dir)
@@ -79,9 +81,16 @@ def test_sparse_stays_sparse_and_large_files_are_quick(data_dir):
 
 
 def test_bibtex_is_what_its_first_line_says(data_dir):
-    """The first row read off the text by eye: 44, 51, 95, 121, 129, 161, ..."""
-    bibtex = load("bibtex", data_dir)
-    assert bibtex.X[[0]].indices[:6].tolist() == [44, 51, 95, 121, 129, 161]
+    """The first row of each file read off its text by eye."""
+    split = load("bibtex", data_dir)
+    assert split.X[[0]].indices[:6].tolist() == [0, 5, 6, 20, 33, 35]
+    assert [len(split.splits[part]) for part in ("train", "test")] == [4880, 2515]
+    whole = LOADERS["bibtex"]([data_dir / "mulan" / "bibtex" / "bibtex.arff"])
+    assert whole.X[[0]].indices[:6].tolist() == [44, 51, 95, 121, 129, 161]
+    assert not whole.splits
+    # the same cases in another order
+    assert split.X.nnz == whole.X.nnz
+    np.testing.assert_array_equal(split.Y.sum(0), whole.Y.sum(0))
 
 
 def test_delicious_from_arff_equals_delicious_from_npz(data_dir, tmp_path, assert_same):

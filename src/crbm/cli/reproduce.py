@@ -20,6 +20,8 @@ class Target(StrEnum):
     FIGURE2 = "figure2"
     TRIALS = "trials"
     IMAGES = "images"
+    SUITE = "suite"
+    SUCCESSORS = "successors"
     REPORT = "report"
 
 
@@ -29,7 +31,9 @@ def reproduce(
         Target,
         typer.Argument(
             help="`trials` runs variants of the models of both tables; `images` "
-            "compares classifiers of pixels; `report` only renders the report."
+            "compares classifiers of pixels; `suite` compares with other libraries on "
+            "nine data sets; `successors` with what was published after the paper; "
+            "`report` only renders the report."
         ),
     ],
     out: Annotated[

@@ -232,6 +232,8 @@ LOADERS: dict[str, Callable[[list[Path]], Dataset | ImageDataset]] = {
     "scene": partial(mulan, n_labels=6),
     "cal500": partial(mulan, n_labels=174),
     "bibtex": partial(mulan, n_labels=159),
+    "tmc2007-500": partial(mulan, n_labels=22),
+    "corel5k": partial(mulan, n_labels=374),
     "delicious": delicious,
     "majmin": partial(tags, name="majmin"),
     "mturk": partial(tags, name="mturk"),

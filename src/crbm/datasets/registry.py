@@ -218,9 +218,53 @@ _ALL = (
         "tag suggestion. ECML/PKDD Discovery Challenge, 2008.",
         files=(
             File(
+                "mulan/bibtex/bibtex-train.arff",
+                "8dcc9de6e0b2cebaec8c1f4fac78431adeeb73cfd3ab879b530a66d366e59174",
+            ),
+            File(
+                "mulan/bibtex/bibtex-test.arff",
+                "9b03329cde64d3f994bdf7fbbac3f3b10fe185c311cb9ae725475f59c7f3f922",
+            ),
+        ),
+        alternatives=(
+            File(
                 "mulan/bibtex/bibtex.arff",
                 "a282a6d1fb3cdaf39bde3f81cd4e6079850a7a538a6bc44f8b4ed95dfe1e5014",
                 _boomer("e925d705fe09f4ce593cf162e953862d8a0cee76", "bibtex.arff"),
+            ),
+        ),
+    ),
+    Entry(
+        "tmc2007-500",
+        "Aviation safety reports, 500 words: 28596 x 500 -> 22",
+        _MULAN,
+        "Srivastava, Zane-Ulman: Discovering recurring anomalies in text reports "
+        "regarding complex space systems. IEEE Aerospace Conference, 2005.",
+        files=(
+            File(
+                "mulan/tmc2007-500/tmc2007-500-train.arff",
+                "edfe7b7615c6f80e54c92a214437610d1ae36560c5cc6c4253b51c434d258273",
+            ),
+            File(
+                "mulan/tmc2007-500/tmc2007-500-test.arff",
+                "b24f9c3f1eba77c9da0bbaff093ba41d331b7351be0167a8e1e3852c62e25e38",
+            ),
+        ),
+    ),
+    Entry(
+        "corel5k",
+        "Words of Corel photographs, sparse: 5000 x 499 -> 374",
+        _MULAN,
+        "Duygulu, Barnard, de Freitas, Forsyth: Object recognition as machine "
+        "translation. ECCV, 2002.",
+        files=(
+            File(
+                "mulan/corel5k/corel5k-train-sparse.arff",
+                "19eb253c447144bea74ffa86b4731a56022addae2ba7d0aab72ad07fdc02e9b3",
+            ),
+            File(
+                "mulan/corel5k/corel5k-test-sparse.arff",
+                "e8f8e9cd052c43ba7bdfdf99d242f461fc8c2a03163466d921e576887b51d8a7",
             ),
         ),
     ),

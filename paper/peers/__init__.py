@@ -1,0 +1,1 @@
+"""Opponents: classifiers of other libraries, tuned and read out like our own."""
