@@ -19,7 +19,7 @@ from typer.main import get_command
 from crbm.cli import app
 from crbm.cli.bench import markdown
 from crbm.estimators.crbm import INFERENCES, OBJECTIVES
-from paper.report import headline
+from paper.report import pages
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -130,9 +130,12 @@ def test_tuning_effects_can_be_measured_again(tuning):
     assert 0 < tuning.digit_errors({"n_epochs": 1}, 0)["all"] < 50
 
 
-def test_the_table_of_the_readme_is_rendered_from_the_rows():
-    shown = headline.render(ROOT / "results")
-    assert shown in (ROOT / "README.md").read_text()
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_tables_of_results_are_rendered_from_the_rows(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert pages.BLOCK.search(text)
+    # if this fails: python -m paper.report.pages
+    assert pages.render(text, ROOT / "results") == text
 
 
 @pytest.mark.parametrize(

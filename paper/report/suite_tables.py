@@ -140,12 +140,15 @@ def ten_fold_rows(suite_rows: Sequence[Row], table1_rows: Sequence[Row]) -> list
 def ten_folds(suite_rows: Sequence[Row], table1_rows: Sequence[Row]) -> list[Table]:
     """Wrong labels and wrong sets over ten folds, with p-values."""
     rows = ten_fold_rows(suite_rows, table1_rows)
-    if not any(row["model"] in ours.MODELS for row in rows):
+    if not rows:
         return []
+    names = [
+        name for name in suite.TEN_FOLDS if any(r["dataset"] == name for r in rows)
+    ]
     columns = [
         Column(name, metric)
         for metric in ("hamming", table1.WRONG_SETS)
-        for name in suite.TEN_FOLDS
+        for name in names
     ]
     layout = Layout(columns, summary.by_fold, "{:.2f}")
     note = (

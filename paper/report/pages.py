@@ -1,0 +1,105 @@
+"""Put rendered tables into README and documentation: `python -m paper.report.pages`.
+
+A page has a comment `<!-- rows: NAME -->` before a table and `<!-- end -->` after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from paper.engine.store import Store
+from paper.report import headline, successor_tables, suite_tables
+from paper.report.scores import Score
+from paper.report.table import Table
+from paper.tables import successors, suite, table1
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/reproduce.md", "docs/after_2011.md")
+BLOCK = re.compile(r"(<!-- rows: ([\w-]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+
+
+def update(root: Path = ROOT) -> list[Path]:
+    """Render all tables of the pages again; returns the pages that changed."""
+    changed = []
+    for page in (root / name for name in PAGES):
+        text = page.read_text(encoding="utf-8")
+        fresh = render(text, root / "results")
+        if fresh != text:
+            page.write_text(fresh, encoding="utf-8")
+            changed.append(page)
+    return changed
+
+
+def render(text: str, folder: Path) -> str:
+    """The text of a page with its tables rendered from the rows in `folder`."""
+
+    def replaced(match: re.Match[str]) -> str:
+        start, name, end = match.groups()
+        return f"{start}\n{TABLES[name](folder)}\n\n{end}"
+
+    return BLOCK.sub(replaced, text)
+
+
+def _rows(folder: Path, name: str) -> list[dict[str, object]]:
+    return list(Store(folder / f"{name}.jsonl"))
+
+
+def ten_folds(folder: Path) -> str:
+    """Ours and its opponents over ten folds of Yeast and Scene."""
+    tables = suite_tables.ten_folds(
+        _rows(folder, suite.EXPERIMENT), _rows(folder, table1.EXPERIMENT)
+    )
+    return "\n\n".join(map(_section, tables)) or NO_ROWS
+
+
+def ranks(folder: Path) -> str:
+    """The mean ranks of the suite."""
+    return _section(*suite_tables.tables(_rows(folder, suite.EXPERIMENT))[:1])
+
+
+def after_2011(folder: Path) -> str:
+    """All tables of the successors that have rows."""
+    rows = _rows(folder, suite.EXPERIMENT) + _rows(folder, successors.EXPERIMENT)
+    sections = [
+        f"## {table.title.removeprefix('After 2011: ')}\n\n{_section(table)}"
+        for table in successor_tables.tables(rows)
+    ]
+    return "\n\n".join(sections) or NO_ROWS
+
+
+NO_ROWS = "There are no rows yet."
+TABLES: dict[str, Callable[[Path], str]] = {
+    "headline": lambda folder: f"{headline.render(folder)}\n\n{headline.notes(folder)}",
+    "ten-folds": ten_folds,
+    "ranks": ranks,
+    "after-2011": after_2011,
+}
+
+
+def _section(table: Table | None = None) -> str:
+    """A table in Markdown, followed by its note."""
+    if table is None:
+        return NO_ROWS
+    lines = [
+        ["model", *table.columns],
+        ["---"] * (1 + len(table.columns)),
+        *([model, *map(_cell, scores)] for model, scores in table.rows),
+    ]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{text}\n\n{table.note}".rstrip()
+
+
+def _cell(score: Score | None) -> str:
+    if score is None:
+        return "-"
+    text = f"**{score.mean}**" if score.best else score.mean
+    text += f" ± {score.spread}" if score.spread else ""
+    text += f" ({score.n_repeats})" if score.n_repeats else ""
+    return f"{text}, {score.p_value}" if score.p_value else text
+
+
+if __name__ == "__main__":
+    for path in update():
+        print(path)
