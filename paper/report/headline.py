@@ -106,9 +106,9 @@ the test cases. *p* is that of a two-sided paired t-test; above 0.05 it is a tie
 AUTO = """for labels `AutoClassifier()`, without any parameter: single labels by \
 marginals, whole sets by the most likely one. It was frozen before these folds were \
 run, but kernel features had been found to help on the same folds."""
-COMMITTEE = """for labels a committee of ten HashCRBMs, which answers by single labels, \
-also where whole sets are counted. Its narrower kernel was added after test errors \
-without it had been seen."""
+COMMITTEE = """for labels a committee of ten HashCRBMs, which answers by single \
+labels, also where whole sets are counted. Its narrower kernel was added after test \
+errors without it had been seen."""
 
 
 def notes(folder: Path) -> str:

@@ -51,7 +51,7 @@ def outcome(table: successors.Table, rows: Sequence[Row]) -> str:
 
 
 def _published(value: float | None) -> Score | None:
-    return None if value is None else Score(f"{value:g}", "", 0, "")
+    return None if value is None else Score(str(value), "", 0, "")
 
 
 def _measured(rows: Sequence[Row], measure: str) -> Score:

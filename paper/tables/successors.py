@@ -9,7 +9,7 @@ from typing import Any
 from paper.engine import runs
 from paper.engine.judging import measure
 from paper.engine.store import Cell, Outcome, Row, Store, key
-from paper.tables import problems, suite
+from paper.tables import problems, suite, table1
 from paper.tables.problems import Problem
 
 EXPERIMENT = "successors"
@@ -255,7 +255,7 @@ def complete(store: Store, *, echo: runs.Echo = print, n_jobs: int = 1) -> list[
     """
     own = [table for table in TABLES if table.load is not None]
     names = sorted({table.dataset for table in own})
-    found = suite.available_datasets(names, echo)
+    found = table1.available_datasets(names, echo)
     rows: list[Row] = []
     for table in own:
         if table.dataset in found:
