@@ -11,9 +11,10 @@ from sklearn.model_selection import GridSearchCV
 
 import crbm
 from crbm import objectives
+from crbm.commands import inspect
 from crbm.estimators import LabelSetClassifier, StructuredClassifier
 from crbm.hashing import CandidateSets
-from crbm.inference import exact, mean_field, search
+from crbm.inference import couplings, exact, mean_field, search
 from planted import copied_patterns
 
 DATA = copied_patterns(80)
@@ -52,6 +53,18 @@ def test_a_users_own_class_is_saved_and_loaded(tmp_path):
     top, again = (c.predict_top_k(X, k=2) for c in (fitted, loaded))
     assert np.array_equal(top.probability, again.probability)
     loaded.partial_fit(X, Y)  # weights that were loaded can be trained
+
+
+def test_a_users_own_model_is_inspected(tmp_path):
+    """Its model need not say how many inputs it has."""
+    fitted = NetworkClassifier(**QUICK, preprocessing="standardise").fit(X, Y)
+    fitted.save(tmp_path / "own.safetensors")
+    assert inspect.run(tmp_path / "own.safetensors")["n_hidden"] == 3
+    (model,) = fitted.models_
+    energy = model.condition(torch.zeros(1, X.shape[1]))
+    expected = couplings.run(energy.detach(), fitted.label_sets_[:200]).double()
+    found = inspect.label_couplings(fitted)
+    assert torch.allclose(torch.from_numpy(found), expected)
 
 
 def test_a_class_that_is_not_imported_is_named(tmp_path, monkeypatch):

@@ -108,7 +108,7 @@ def is_coupled(classifier: LabelSetClassifier) -> bool:
     if not isinstance(classifier, StructuredClassifier):
         return False
     model: Any = classifier.models_[0]
-    example = next(model.parameters()).new_zeros(1, model.n_inputs)
+    example = next(model.parameters()).new_zeros(1, files.n_model_inputs(classifier))
     energy = model.condition(example)
     if classifier.columns_ is not None:
         return False  # log odds ratios are of labels that are present or absent
@@ -127,8 +127,7 @@ def label_couplings(
     sets = classifier.label_sets_
     dtype = next(classifier.models_[0].parameters()).dtype
     v = sets[:: max(1, len(sets) // N_STATES)].to(dtype)
-    n_inputs: Any = classifier.models_[0].n_inputs
-    u = v.new_zeros(1, n_inputs)
+    u = v.new_zeros(1, files.n_model_inputs(classifier))
     members = [couplings.run(model.condition(u), v) for model in classifier.models_]
     return torch.stack(members).mean(0).double().numpy()
 

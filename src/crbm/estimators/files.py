@@ -226,7 +226,7 @@ def _restore_models(
     They are made on the meta device, which holds no numbers, so that sizes that a file
     claims and its tensors lack are refused before any memory is taken.
     """
-    n_inputs, classifier.models_ = _n_inputs(classifier), []
+    n_inputs, classifier.models_ = n_model_inputs(classifier), []
     for place in range(classifier._n_members):
         weights = below(f"models.{place}.", tensors)
         if not weights:
@@ -237,8 +237,8 @@ def _restore_models(
         classifier.models_.append(model.requires_grad_())
 
 
-def _n_inputs(classifier: StructuredClassifier) -> int:
-    """The number of inputs of the models."""
+def n_model_inputs(classifier: StructuredClassifier) -> int:
+    """The number of inputs of the models, after preprocessing."""
     if classifier.preprocessing == "none":
         return inputs.n_inputs(classifier)
     return classifier.preprocessor_.n_outputs(inputs.n_inputs(classifier))
