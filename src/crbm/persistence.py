@@ -61,10 +61,7 @@ def read(
             description = _description(path, file.metadata(), what)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        reason = one_line(str(error))
-        raise ValueError(
-            f"`{path}` is not a {what} file of crbm, or it is damaged: {reason}."
-        ) from error
+        raise _damaged(path, what, error) from error
     stored = description.pop("digest", None)
     has_digest = description["format_version"] > 1
     if has_digest and stored != digest(tensors, description):
@@ -73,6 +70,23 @@ def read(
             "with them. Restore it from a copy."
         )
     return tensors, description
+
+
+def read_description(path: str | Path, what: str = "model") -> dict[str, Any]:
+    """The description in a file of `write`; its tensors are not read."""
+    path = paths.require_file(path, what)
+    try:
+        with safe_open(path, framework="pt") as file:
+            return _description(path, file.metadata(), what)
+    except SafetensorError as error:
+        raise _damaged(path, what, error) from error
+
+
+def _damaged(path: Path, what: str, error: SafetensorError) -> ValueError:
+    return ValueError(
+        f"`{path}` is not a {what} file of crbm, or it is damaged: "
+        f"{one_line(str(error))}."
+    )
 
 
 def digest(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> str:

@@ -76,12 +76,12 @@ def test_modes_of_files_do_not_matter(save):
     np.testing.assert_array_equal(read_image(save("c.tif", cmyk)), COLOURS)
 
 
-def test_sixteen_bits_become_fractions(save):
+def test_sixteen_bits_become_fractions_of_bytes(save):
     deep = np.array([[0, 0xFFFF, 0x7FFF]], dtype=np.uint16)
     for name in ("a.png", "a.tif"):
         found = read_image(save(name, Image.fromarray(deep)))
         assert found.dtype == np.float32
-        np.testing.assert_allclose(found, deep / 65535, rtol=1e-6)
+        np.testing.assert_allclose(found, deep * (255 / 65535), rtol=1e-6)
     floats = np.array([[-1.5, 0.25]], dtype=np.float32)
     np.testing.assert_array_equal(read_image(save("f.tif", floats)), floats)
     assert read_image(save("f.tif", floats), colour=True).shape == (1, 2, 3)

@@ -32,6 +32,14 @@ def inspect(
 ) -> None:
     """Describe a model, its training, and which of its labels go together."""
     from crbm.commands import inspect as command
+    from crbm.commands.pixels import inspect as of_pixels
+    from crbm.commands.pixels.model import load_if_pixels
 
+    pixels = load_if_pixels(model)
+    if pixels is not None:
+        if draw is not None:
+            raise ValueError("--draw does not apply to models of images.")
+        show.inspection(of_pixels.run(pixels, model), as_json=as_json)
+        return
     report = command.run(model, n_pairs=pairs, draw=draw, force=force)
     show.inspection(report, as_json=as_json)

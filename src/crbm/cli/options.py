@@ -15,7 +15,10 @@ from crbm.commands.reading import Reading, parse_labels, parse_names
 
 Data = Annotated[
     str,
-    typer.Argument(metavar="DATA", help="A data file or a name from `crbm data list`."),
+    typer.Argument(
+        metavar="DATA",
+        help="A data file, a folder of images or a name from `crbm data list`.",
+    ),
 ]
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file from `crbm train`.")
@@ -23,12 +26,39 @@ Model = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+Masks = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="For a folder of images: the folder of their masks, matched by name.",
+    ),
+]
+Threshold = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=65535,
+        help="For masks that are grey images: values above it are label 1.",
+    ),
+]
+Ignore = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LABEL",
+        help="For masks: the label of pixels that nobody labelled, e.g. 255.",
+    ),
+]
+Progress = Annotated[
+    bool | None,
+    typer.Option(help="Show a progress bar. Default: only on a terminal."),
+]
+
 Labels = Annotated[
     str | None,
     typer.Option(
         help="Which columns are labels: names, as in `a,b`; a number n for the first n "
         "columns, or -n for the last n; a Mulan XML file; an IDX file of classes; or "
-        "`none`."
+        "`none`. For images: names of the labels of the pixels."
     ),
 ]
 LabelSeparator = Annotated[

@@ -21,7 +21,8 @@ def predict(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write to this .csv, .parquet or .npz file. Default: print CSV."
+            help="Write to this .csv, .parquet or .npz file. Default: print CSV. For "
+            "images: the folder for the label PNGs."
         ),
     ] = None,
     proba: Annotated[
@@ -44,13 +45,36 @@ def predict(
             "empty cells (NaN) for the others."
         ),
     ] = None,
+    progress: options.Progress = None,
     reading: Reading,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predict the labels of DATA, which need not contain any."""
-    from crbm.commands import predict as command
+    """Predict the labels of DATA, which need not contain any.
 
+    A model of images writes one PNG file per image, with a palette, into --out.
+    """
+    from crbm.commands import predict as command
+    from crbm.commands.pixels import model as pixel_model
+    from crbm.commands.pixels.data import ImageReading
+
+    pixels = pixel_model.load_if_pixels(model)
+    if pixels is not None:
+        from crbm.commands.pixels import predict as labelling
+
+        if top_k is not None or known is not None:
+            raise ValueError("--top-k and --known do not apply to images.")
+        report = labelling.run(
+            pixels,
+            data,
+            out,
+            reading=ImageReading.of(reading),
+            proba=proba,
+            progress=progress,
+            force=force,
+        )
+        show.labelled_images(report, as_json=as_json)
+        return
     predictions = command.run(
         model,
         data,

@@ -50,11 +50,14 @@ def training(report: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def _print_held_out(found: Mapping[str, Any]) -> None:
-    from crbm.commands.report import titled
+    from crbm.commands.pixels import report as of_pixels
+    from crbm.commands.report import titled as of_labels
 
+    is_pixels = "image_iou" in next(iter(found["metrics"].values()))
+    titled, cases = (of_pixels.titled, "images") if is_pixels else (of_labels, "rows")
     typer.echo(
-        f"On {found['n_cases']} held-out rows, learned from the other "
-        f"{found['n_train']}; the saved model has learned from all rows:"
+        f"On {found['n_cases']} held-out {cases}, learned from the other "
+        f"{found['n_train']}; the saved model has learned from all {cases}:"
     )
     _print_rows([{"": name, **titled(s)} for name, s in found["metrics"].items()])
 
@@ -78,16 +81,25 @@ def predictions(results: Predictions, out: Path | None, *, as_json: bool) -> Non
         write_csv(sys.stdout, results.columns)
 
 
+def labelled_images(report: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what `crbm predict` wrote for images."""
+    n_images = report["n_images"]
+    line = f"{n_images} label PNG{'s' if n_images > 1 else ''} written to "
+    typer.echo(as_text(report) if as_json else line + report["out"])
+
+
 def evaluation(report: Mapping[str, Any], *, as_json: bool) -> None:
     """Print the measures of `crbm evaluate`."""
     from crbm.commands.measures import meaning
+    from crbm.commands.pixels.measures import MEANINGS
 
     if as_json:
         typer.echo(as_text(report))
         return
     table = Table("measure", "value", "meaning")
     for name, value in report["metrics"].items():
-        table.add_row(name, _format(value), meaning(name))
+        text = MEANINGS[name] if name in MEANINGS else meaning(name)
+        table.add_row(name, _format(value), text)
     Console().print(f"{report['model']} on {report['n_cases']} cases")
     Console().print(table)
     if "labels" in report:

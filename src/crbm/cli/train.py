@@ -17,10 +17,13 @@ PREPROCESSING = (
 )
 
 
+PIXELS = "pixels"  # the model of images
+
+
 def _model_names() -> list[str]:
     from crbm.commands.train import MODELS
 
-    return list(MODELS)
+    return [*MODELS, PIXELS]
 
 
 def _check_model(context: Any, name: str | None) -> str | None:
@@ -46,7 +49,8 @@ def train(
             callback=_check_model,
             autocompletion=_model_names,
             help="Kind of model: auto, hash-crbm, crbm, crf or logreg. Default: auto, "
-            "or hash-crbm with options that only single models have.",
+            "or hash-crbm with options that only single models have, or pixels for "
+            "images.",
         ),
     ] = None,
     parameters: Annotated[
@@ -103,6 +107,9 @@ def train(
             "of `crbm serve` offers as examples.",
         ),
     ] = 8,
+    masks: options.Masks = None,
+    threshold: options.Threshold = None,
+    ignore: options.Ignore = None,
     held_out: Annotated[
         float,
         typer.Option(
@@ -124,36 +131,52 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume from the latest checkpoint.")
     ] = False,
-    progress: Annotated[
-        bool | None,
-        typer.Option(help="Show a progress bar. Default: only on a terminal."),
-    ] = None,
+    progress: options.Progress = None,
     reading: Reading,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Train a model on DATA, save it, and measure its error on held-out rows.
 
-    A page about the model is written beside it (MODEL.report.html).
+    A page about the model is written beside it (MODEL.report.html). DATA may be a
+    folder of images with --masks: then each pixel gets a label.
     """
     from crbm.commands import train as command
+    from crbm.commands.pixels.data import ImageReading, is_images
 
+    shared = {"random_state": seed, "progress": progress}
+    of_fit = _given(
+        metric=metric,
+        time_limit=time_limit,
+        checkpoint_dir=checkpoint_dir,
+        checkpoint_every=None if checkpoint_dir is None else checkpoint_every,
+        resume=resume or None,
+    )
+    chosen = command.parse_parameters(parameters or ())
+    if masks is not None or model == PIXELS or is_images(data):
+        _refuse(preprocessing=preprocessing, validation=validation, **of_fit)
+        from crbm.commands.pixels import train as pixels
+
+        report = pixels.run(
+            data,
+            out,
+            parameters={**shared, **_given(n_epochs=epochs), **chosen},
+            held_out=held_out,
+            reading=ImageReading.of(reading, masks, threshold, ignore),
+            n_examples=examples,
+            force=force,
+        )
+        show.training(report, as_json=as_json)
+        return
     report = command.run(
         data,
         out,
         model=model,
         parameters={
-            "random_state": seed,
-            "progress": progress,
-            **_given(
-                n_epochs=epochs if model in (None, "auto") else epochs or 30,
-                metric=metric,
-                time_limit=time_limit,
-                checkpoint_dir=checkpoint_dir,
-                checkpoint_every=None if checkpoint_dir is None else checkpoint_every,
-                resume=resume or None,
-            ),
-            **command.parse_parameters(parameters or ()),
+            **shared,
+            **_given(n_epochs=epochs if model in (None, "auto") else epochs or 30),
+            **of_fit,
+            **chosen,
         },
         preprocessing=preprocessing,
         validation=validation,
@@ -163,6 +186,13 @@ def train(
         force=force,
     )
     show.training(report, as_json=as_json)
+
+
+def _refuse(**options: Any) -> None:
+    """Raise if an option was given that models of images do not have."""
+    for name in _given(**options):
+        flag = name.replace("_", "-")
+        raise ValueError(f"--{flag} does not apply to images. Leave it out.")
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def _describe_members(classifier: LabelSetClassifier) -> dict[str, Any]:
         "n_hidden": getattr(model, "n_hidden", 0),
         "n_members": len(classifier.models_),
         "n_parameters": sum(p.numel() for p in model.parameters()),
-        "training": [_describe_training(history) for history in classifier.histories_],
+        "training": [describe_training(history) for history in classifier.histories_],
     }
 
 
@@ -161,7 +161,8 @@ def _draw_filters(
     plotting.save(plotting.filters, path, weights, shape)
 
 
-def _describe_training(history: History) -> dict[str, Any]:
+def describe_training(history: History) -> dict[str, Any]:
+    """Epochs, losses and seconds of one training."""
     best = history.best_epoch
     return {
         "epochs": len(history.epochs),

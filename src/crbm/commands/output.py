@@ -13,7 +13,7 @@ import numpy as np
 from crbm import paths
 
 if TYPE_CHECKING:
-    from crbm.estimators import LabelSetClassifier
+    from crbm.estimators import LabelSetClassifier, PixelClassifier
 
 TABLE_ENDINGS = (".csv", ".parquet", ".npz")
 
@@ -42,7 +42,7 @@ def check_checkpoint_dir(folder: str | Path | None) -> None:
         paths.check_writable(Path(folder, "model-0.safetensors"))
 
 
-def save_or_keep(classifier: LabelSetClassifier, path: Path) -> None:
+def save_or_keep(classifier: LabelSetClassifier | PixelClassifier, path: Path) -> None:
     """Save a classifier; if that fails, save it elsewhere and raise with its path."""
     try:
         classifier.save(path)
@@ -57,7 +57,9 @@ def save_or_keep(classifier: LabelSetClassifier, path: Path) -> None:
         raise OSError(f"`{path}` could not be written ({reason}): {where}.") from error
 
 
-def _save_elsewhere(classifier: LabelSetClassifier, name: str) -> Path | None:
+def _save_elsewhere(
+    classifier: LabelSetClassifier | PixelClassifier, name: str
+) -> Path | None:
     """Save to the first folder that works; returns the path, or None."""
     for place in (tempfile.gettempdir(), Path.cwd(), Path.home()):
         try:

@@ -63,7 +63,7 @@ def render(
     return Template(template).substitute(
         title=f"{described['class']} on {name}",
         subtitle=_subtitle(classifier, data),
-        notices=_notices(notices),
+        notices=notice_list(notices),
         scores=_scores(assessment),
         calibration=_calibration(assessment),
         couplings=_couplings(classifier),
@@ -100,7 +100,8 @@ def _subtitle(classifier: LabelSetClassifier, data: Mapping[str, Any]) -> str:
     )
 
 
-def _notices(notices: Sequence[str]) -> str:
+def notice_list(notices: Sequence[str]) -> str:
+    """Notices as a list, or nothing."""
     items = "".join(f"<li>{html.sentence(notice)}</li>" for notice in notices)
     return f'<ul class="notices">{items}</ul>' if items else ""
 

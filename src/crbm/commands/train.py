@@ -23,7 +23,7 @@ from crbm.commands.output import (
 from crbm.commands.reading import Reading
 from crbm.commands.tables import to_inputs
 from crbm.datasets import Dataset
-from crbm.estimators import LabelSetClassifier, StructuredClassifier
+from crbm.estimators import LabelSetClassifier, PixelClassifier, StructuredClassifier
 from crbm.preprocessing import Table
 
 N_EXAMPLES = 8
@@ -211,7 +211,7 @@ def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def check_parameters(
-    classifier: LabelSetClassifier, parameters: Mapping[str, Any]
+    classifier: LabelSetClassifier | PixelClassifier, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Check that the classifier has these parameters; look up `optimizer` by name."""
     known = classifier.get_params()

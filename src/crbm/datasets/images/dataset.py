@@ -71,7 +71,8 @@ class ImageDataset:
         One array (height, width) or (height, width, channels) per image, of any sizes.
         Those of a folder are read when they are asked for.
     masks
-        One array (height, width) of labels 0..K-1 per image; None if there are none.
+        One array (height, width) of labels 0..K-1 per image, -1 where a pixel has none;
+        None if there are no masks.
     labels
         The labels: their names, colours, and values in mask files.
     files
@@ -130,6 +131,28 @@ class ImageDataset:
             files=tuple(self.files[place] for place in places),
             splits={},
         )
+
+    def with_labels(self, labels: MaskLabels) -> ImageDataset:
+        """The same images with masks of other labels, found by their values.
+
+        Examples
+        --------
+        Without the pixels that nobody labelled::
+
+            streets = crbm.datasets.load("camvid")
+            streets = streets.with_labels(streets.labels.ignoring("unlabelled"))
+        """
+        if self.masks is None or self.labels is None or labels == self.labels:
+            return replace(self, labels=labels)
+        if isinstance(self.masks, MaskFiles):
+            return replace(
+                self, masks=MaskFiles(self.masks.files, labels), labels=labels
+            )
+        values = np.array(self.labels.values)
+        masks: Any = [labels.encode(values[mask]) for mask in self.masks]
+        if isinstance(self.masks, np.ndarray):
+            masks = np.stack(masks)
+        return replace(self, masks=masks, labels=labels)
 
     def part(self, name: str) -> tuple[Any, Any]:
         """Images and masks of the official split `name`."""

@@ -48,7 +48,7 @@ def read_image(
 
     PNG, JPEG, TIFF, BMP and WebP are read. Palettes become colours, transparent
     pixels are shown on white, and pictures of a turned camera are turned upright
-    (EXIF). The result is uint8, or float32 between 0 and 1 where a pixel has 16 bits;
+    (EXIF). The result is uint8, or float32 between 0 and 255 where a pixel has 16 bits;
     the numbers of a TIFF file of floats are kept.
 
     Parameters
@@ -175,7 +175,7 @@ def _deep_grey(image: Image.Image, name: Path | str) -> Array:
             "be between 0 and 65535."
         )
         raise file_error(name, problem)
-    return (values / 0xFFFF).astype(np.float32)
+    return (values / 257).astype(np.float32)  # 65535 becomes 255
 
 
 def _on_white(image: Image.Image) -> Image.Image:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from crbm.datasets.dataset import Array
 
 Colour: TypeAlias = tuple[int, int, int]
 Value: TypeAlias = int | Colour
+UNKNOWN = -1  # the label of pixels that nobody labelled
 MOST_LABELS = 64  # more distinct values are more likely a photograph than labels
 
 
@@ -31,6 +32,8 @@ class MaskLabels:
     threshold
         For masks that are grey images: values above it are label 1. None if masks hold
         exactly `values`.
+    ignored
+        Values of pixels that nobody labelled; they become -1.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class MaskLabels:
     colours: tuple[Colour, ...]
     names: tuple[str, ...]
     threshold: int | None = None
+    ignored: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
         sizes = {len(self.values), len(self.colours), len(self.names)}
@@ -102,7 +106,10 @@ class MaskLabels:
         wrong = known[order][place] != codes
         if wrong.any():
             raise ValueError(self._unexpected(np.unique(codes[wrong])))
-        return order[place].astype(np.uint8 if len(self) <= 256 else np.int32)
+        labels = order[place]
+        if self.ignored:
+            return np.where(labels < len(self), labels, UNKNOWN).astype(np.int16)
+        return labels.astype(np.uint8 if len(self) <= 256 else np.int32)
 
     def with_names(self, names: Sequence[str]) -> MaskLabels:
         """The same labels under other names."""
@@ -112,29 +119,56 @@ class MaskLabels:
                 f"{len(names)} names were given for the {len(self)} labels of the "
                 f"masks (values {shown}). Give one name per label."
             )
-        return MaskLabels(self.values, self.colours, tuple(names), self.threshold)
+        return replace(self, names=tuple(names))
+
+    def ignoring(self, name: str) -> MaskLabels:
+        """The labels without one; its pixels count as not labelled.
+
+        Examples
+        --------
+        >>> labels = MaskLabels.of_values([0, 1, 255]).ignoring("255")
+        >>> labels.encode(np.array([[1, 255]]))
+        array([[ 1, -1]], dtype=int16)
+        """
+        if name not in self.names:
+            known = ", ".join(f"`{known}`" for known in self.names[:12])
+            raise ValueError(f"There is no label `{name}`; the labels are {known}.")
+        place = self.names.index(name)
+        kept = [label for label in range(len(self)) if label != place]
+        return MaskLabels(
+            tuple(self.values[label] for label in kept),
+            tuple(self.colours[label] for label in kept),
+            tuple(self.names[label] for label in kept),
+            self.threshold,
+            (*self.ignored, self.values[place]),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The labels as plain data, for a model file."""
         return {
-            "values": [list(v) if isinstance(v, tuple) else v for v in self.values],
+            "values": [_plain(value) for value in self.values],
             "colours": [list(colour) for colour in self.colours],
             "names": list(self.names),
             "threshold": self.threshold,
+            "ignored": [_plain(value) for value in self.ignored],
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> MaskLabels:
         """The labels that `as_dict` described."""
-        values = [tuple(v) if isinstance(v, list) else int(v) for v in plain["values"]]
-        colours = tuple(tuple(map(int, colour)) for colour in plain["colours"])
-        names = tuple(map(str, plain["names"]))
-        return cls(tuple(values), colours, names, plain.get("threshold"))  # type: ignore[arg-type]
+        return cls(
+            tuple(_value(value) for value in plain["values"]),
+            tuple(_colour(colour) for colour in plain["colours"]),
+            tuple(map(str, plain["names"])),
+            plain.get("threshold"),
+            tuple(_value(value) for value in plain.get("ignored", ())),
+        )
 
     def _codes(self) -> Array:
+        values = (*self.values, *self.ignored)
         if self.in_colour:
-            return pack(np.array(self.values, dtype=np.uint8))
-        return np.array(self.values, dtype=np.int64)
+            return pack(np.array(values, dtype=np.uint8))
+        return np.array(values, dtype=np.int64)
 
     def _unexpected(self, codes: Array) -> str:
         shown = [
@@ -146,6 +180,19 @@ class MaskLabels:
             f"has pixels of value {', '.join(shown)}{more}; the labels are {known}"
             f"{', ...' if len(self) > 8 else ''}."
         )
+
+
+def _plain(value: Value) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _value(plain: Any) -> Value:
+    return _colour(plain) if isinstance(plain, list) else int(plain)
+
+
+def _colour(plain: Sequence[Any]) -> Colour:
+    red, green, blue = map(int, plain)
+    return red, green, blue
 
 
 def pack(colours: Array) -> Array:

@@ -183,7 +183,7 @@ def _npz_images(path: Path, arrays: Mapping[str, Array]) -> Array:
     is_float = images.dtype.kind == "f"
     if not (is_shaped and len(images) and (images.dtype == np.uint8 or is_float)):
         problem = (
-            "uint8 or floats between 0 and 1 of shape (n, height, width) or (n, "
+            "uint8 or floats of shape (n, height, width) or (n, "
             f"height, width, 3) are needed; got {images.dtype} of shape "
             f"{images.shape}. Images of different sizes go into a folder."
         )

@@ -339,6 +339,28 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
 
     # Files
 
+    def describe(
+        self, *, trained_on: dict[str, Any] | None = None, examples: Any = None
+    ) -> PixelClassifier:
+        """Add a description that is saved with the classifier.
+
+        Parameters
+        ----------
+        trained_on
+            Plain data about the training images, e.g. the names of their labels.
+        examples
+            Images to try the classifier on.
+        """
+        check_is_fitted(self)
+        if trained_on is not None:
+            self.trained_on_ = dict(trained_on)
+        if examples is not None:
+            given = arrays.to_images(examples, self.n_channels_).arrays
+            self.examples_ = [
+                image.squeeze(-1) if image.shape[-1] == 1 else image for image in given
+            ]
+        return self
+
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one .safetensors file."""
         check_is_fitted(self)

@@ -15,6 +15,7 @@ from crbm import checks, persistence
 from crbm.estimators import file_checks
 from crbm.estimators.files import plain_value, restored_parameters
 from crbm.estimators.pixels.batches import Scaling
+from crbm.preprocessing.packing import below
 from crbm.training import History
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
 OF_THE_RUN = ("n_threads", "progress", "network", "augment")
 OWN_NETWORK = "own"
+EXAMPLES = "examples."  # the names of the tensors of example images start with this
 
 
 def save(classifier: PixelClassifier, path: str | Path) -> None:
     """Write a fitted classifier to one file."""
     tensors = dict(classifier.model_.state_dict())
     file_checks.check_tensors(tensors)
+    for place, image in enumerate(getattr(classifier, "examples_", ())):
+        tensors[f"{EXAMPLES}{place}"] = torch.from_numpy(np.ascontiguousarray(image))
     persistence.write(path, tensors, description(classifier))
 
 
@@ -48,6 +52,7 @@ def description(classifier: PixelClassifier) -> dict[str, Any]:
             "n_labels_": classifier.n_labels_,
             "scaling_": list(classifier.scaling_),
             "history_": classifier.history_.as_dict(),
+            "trained_on_": getattr(classifier, "trained_on_", {}),
         },
         "versions": {
             "python": platform.python_version(),
@@ -78,7 +83,16 @@ def restore(
     classifier._check_parameters()
     file_checks.check_tensors(tensors)
     _restore_fitted(classifier, described["fitted"])
-    _restore_model(classifier, tensors)
+    examples = below(EXAMPLES, tensors)
+    weights = {k: t for k, t in tensors.items() if not k.startswith(EXAMPLES)}
+    _restore_model(classifier, weights)
+    trained_on = described["fitted"].get("trained_on_", {})
+    if not isinstance(trained_on, dict):
+        raise ValueError("`trained_on_` is not a dictionary")
+    classifier.trained_on_ = trained_on
+    if examples:
+        in_order = [examples[str(place)].numpy() for place in range(len(examples))]
+        classifier.describe(examples=in_order)
     return classifier
 
 

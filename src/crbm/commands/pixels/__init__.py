@@ -1,0 +1,1 @@
+"""What the commands do for models that label the pixels of images."""
