@@ -36,6 +36,9 @@ needs_data = pytest.mark.skipif(
 def test_steps_are_measured_beside_their_products(monkeypatch):
     monkeypatch.setattr(floor, "ROUNDS", 1)
     monkeypatch.setattr(floor, "N_BATCHES", 1)
+    monkeypatch.setattr(floor, "N_PIXELS", 64)
+    monkeypatch.setattr(floor, "N_HIDDEN", 16)
+    monkeypatch.setattr(floor, "N_EPOCHS", 1)
     rows = floor.rows(echo=lambda text: None)
     assert [row["step"] for row in rows[:4]] == [
         "CD-1",

@@ -17,13 +17,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import crbm
 
 CLASSIFIERS = [
-    crbm.LogisticClassifier(batch_size=256, learning_rate=1.0, n_epochs=100),
-    crbm.CRFClassifier(batch_size=256, learning_rate=1.0, n_epochs=60, n_steps=10),
+    crbm.LogisticClassifier(batch_size=256, learning_rate=1.0, n_epochs=40),
+    crbm.CRFClassifier(batch_size=256, learning_rate=1.0, n_epochs=30, n_steps=10),
     crbm.CRBMClassifier(
-        objective="exact", batch_size=256, learning_rate=1.0, n_epochs=60, n_hidden=16
+        objective="exact", batch_size=256, learning_rate=1.0, n_epochs=30, n_hidden=16
     ),
     crbm.HashCRBMClassifier(
-        batch_size=256, learning_rate=1.0, n_epochs=60, n_hidden=16
+        batch_size=256, learning_rate=1.0, n_epochs=30, n_hidden=16
     ),
     crbm.AutoClassifier(members=["forest"]),
 ]
@@ -56,7 +56,7 @@ NEEDS_SCALING = {"check_class_weight_classifiers": "inputs are not scaled"}
 
 @pytest.fixture(autouse=True)
 def small_forests(monkeypatch):
-    monkeypatch.setattr("crbm.estimators.auto.members.N_TREES", 20)
+    monkeypatch.setattr("crbm.estimators.auto.trees.N_TREES", 20)
 
 
 @parametrize_with_checks(CLASSIFIERS, expected_failed_checks=lambda _: NEEDS_SCALING)

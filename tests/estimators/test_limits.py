@@ -127,3 +127,10 @@ def test_tensors_that_require_gradients_are_taken():
     fitted = KINDS["logistic"]().fit(u, v, sample_weight=weight)
     p = fitted.predict_proba(u, known=v * torch.nan)
     assert np.array_equal(p, expected.predict_proba(X))
+
+
+def test_inputs_whose_directions_overflow_are_refused():
+    far = X.astype(np.float64) * 1e300
+    far[0] *= -1
+    with pytest.raises(ValueError, match="overflow"):
+        crbm.HashCRBMClassifier(**QUICK).fit(far, Y)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 from safetensors.torch import save_file
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import crbm
@@ -30,21 +31,33 @@ CLASSIFIERS = {
 }
 SCRIPT = """
 import sys, numpy as np, crbm
-model = crbm.load(sys.argv[1])
-X = np.load(sys.argv[2])
-top = model.predict_top_k(X, k=2)
-np.savez(sys.argv[3], p=model.predict_proba(X), top=top.probability, y=model.predict(X))
+from pathlib import Path
+folder = Path(sys.argv[1])
+X = np.load(folder / "X.npy")
+for path in folder.glob("*.safetensors"):
+    model = crbm.load(path)
+    found = {"p": model.predict_proba(X), "y": model.predict(X)}
+    top = model.predict_top_k(X, k=2).probability
+    np.savez(path.with_suffix(".npz"), top=top, **found)
 """
 
 
+@pytest.fixture(scope="module")
+def predicted_elsewhere(tmp_path_factory):
+    """Each classifier, and the file of what another process predicts with it."""
+    folder = tmp_path_factory.mktemp("models")
+    np.save(folder / "X.npy", X)
+    fitted = {name: clone(model).fit(X, Y) for name, model in CLASSIFIERS.items()}
+    for name, classifier in fitted.items():
+        classifier.save(folder / f"{name}.safetensors")
+    subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], check=True)
+    return {name: (fitted[name], folder / f"{name}.npz") for name in fitted}
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_another_process_predicts_the_same_bit_for_bit(name, tmp_path):
-    fitted = CLASSIFIERS[name].fit(X, Y)
-    fitted.save(tmp_path / "model.safetensors")
-    np.save(tmp_path / "X.npy", X)
-    paths = [str(tmp_path / f) for f in ("model.safetensors", "X.npy", "out.npz")]
-    subprocess.run([sys.executable, "-c", SCRIPT, *paths], check=True)
-    found = np.load(paths[2])
+def test_another_process_predicts_the_same_bit_for_bit(name, predicted_elsewhere):
+    fitted, path = predicted_elsewhere[name]
+    found = np.load(path)
     # the other process has its own number of threads, these sums do not depend on it
     assert np.array_equal(found["p"], fitted.predict_proba(X))
     assert np.array_equal(found["top"], fitted.predict_top_k(X, k=2).probability)

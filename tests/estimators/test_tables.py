@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 import crbm
+from crbm import persistence
 from crbm.preprocessing import Table, TableWarning
 
 N = 60
@@ -162,3 +163,15 @@ def test_labels_of_another_kind_are_named():
     frame = pd.DataFrame({"a": ["yes", "no"], "b": ["no", "perhaps"]})
     with pytest.raises(ValueError, match="Row 2, column `b`: 'perhaps' is not 0 or 1"):
         fitted(np.eye(2), frame)
+
+
+def test_an_encoder_of_other_columns_is_refused(tmp_path):
+    frame, Y = tickets()
+    path = tmp_path / "m.safetensors"
+    fitted(frame, Y).save(path)
+    tensors, described = persistence.read(path)
+    encoders = described["fitted"]["encoder_"]["encoders"]
+    next(each for each in encoders if "column" in each)["column"] = "lost"
+    persistence.write(path, tensors, described)
+    with pytest.raises(ValueError, match="encoded columns are not those of the table"):
+        crbm.load(path)

@@ -99,7 +99,8 @@ def test_sparse_inputs_give_the_codes_of_dense_ones(layout):
 
 @pytest.mark.parametrize("n_features", [30, 1200])
 def test_sparse_inputs_are_never_made_dense(monkeypatch, n_features):
-    points = sparse.random_array((41, n_features), density=0.1, rng=0, format="csr")
+    rng, shape = np.random.default_rng(0), (41, n_features)
+    points = sparse.csr_array(rng.random(shape) * (rng.random(shape) < 0.1))
     original = sparse.csr_array.toarray
 
     def toarray(matrix, *args, **kwargs):

@@ -117,7 +117,7 @@ def test_an_unknown_model_gets_the_list_of_models(client):
 
 
 def test_a_pool_of_models_says_that_it_has_no_trajectory(monkeypatch):
-    monkeypatch.setattr("crbm.estimators.auto.members.N_TREES", 5)
+    monkeypatch.setattr("crbm.estimators.auto.trees.N_TREES", 5)
     data = copied_patterns(40)
     pool = crbm.AutoClassifier(members=["forest"], random_state=0)
     pool.fit(data.u.numpy(), data.v.numpy())

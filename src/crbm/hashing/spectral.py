@@ -186,7 +186,14 @@ def _principal_directions(
         # Centre first: a large mean would cost the covariance precision.
         X = X - X.mean(0)
     # The random state fixes the start of the iteration.
-    return PCA(n_directions, svd_solver=solver, random_state=0).fit(X).components_
+    pca = PCA(n_directions, svd_solver=solver, random_state=0)
+    try:
+        return pca.fit(X).components_
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "The principal directions of the inputs overflow; scale the inputs, e.g. "
+            "with `preprocessing='standardise'`."
+        ) from error
 
 
 def _weighted_directions(

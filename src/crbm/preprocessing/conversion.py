@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from crbm.messages import one_line
 from crbm.preprocessing import words
 from crbm.preprocessing.table import Column, Table, text_of
 
@@ -172,4 +173,4 @@ def _refuse(
     kind, values = table[name]
     value = text_of(Column(kind, values[row : row + 1]))[0]
     found = f"column `{name}`: {value!r:.60} {problem}. {advice}"
-    raise WrongValueError(table.place(row), found)
+    raise WrongValueError(table.place(row), one_line(found))

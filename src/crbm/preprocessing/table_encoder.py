@@ -176,6 +176,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _restore_column(described, below(f"{place}.", tensors))
             for place, described in enumerate(plain["encoders"])
         ]
+        needed = [name for each in encoder.encoders_ for name in _columns(each)]
+        if not set(needed) <= set(encoder.used_columns):
+            raise ValueError("the encoded columns are not those of the table")
         return encoder
 
     def _fit_table(self, X: Any) -> Table:
@@ -285,3 +288,8 @@ def _is_records(X: Any) -> bool:
 def _reasons(recognised: dict[str, Recognised]) -> str:
     items: Iterable[str] = (f"`{n}`: {f.reason}" for n, f in recognised.items())
     return "; ".join(items)[:300]
+
+
+def _columns(encoder: Any) -> list[str]:
+    """The columns that the encoder of one or several columns reads."""
+    return encoder.columns if isinstance(encoder, Numbers) else [encoder.column]

@@ -43,7 +43,9 @@ def read_arrow(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
                 size += batches[-1].nbytes
                 if size > max_bytes:
                     raise too_large_error(path, f"more than {max_bytes}", max_bytes)
-            return pa.Table.from_batches(batches, file.schema)
+            table = pa.Table.from_batches(batches, file.schema)
+            table.validate(full=True)  # offsets may point outside of the file
+            return table
 
     return _to_table(path, _read(path, read, "Arrow"))
 
