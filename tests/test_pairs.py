@@ -16,12 +16,14 @@ from crbm import inference, objectives
 from crbm.inference import (
     annealing,
     couplings,
+    diagnostics,
     exact,
     gibbs,
     loopy_bp,
     mean_field,
     partition,
     search,
+    tempering,
 )
 from crbm.types import Batch, Candidates
 from crbm.units import Bernoulli, Categorical, Gaussian
@@ -174,9 +176,27 @@ INFERENCES = {
     ),
     "log partition": lambda e: partition.log_partition(e),
     "exact log partition": lambda e: exact.log_partition(e),
+    "tempering": lambda e: (
+        tempering.run(
+            e, e.start(seeded(1)), n_steps=3, n_temperatures=3, generator=seeded(2)
+        ).v
+    ),
+    "log partition by tempering": lambda e: (
+        tempering.log_partition(
+            e, n_chains=3, n_steps=3, n_warmup=1, n_temperatures=3, generator=seeded(2)
+        ).value
+    ),
+    "diagnostics": lambda e: diagnostics.trace(
+        e, n_chains=2, n_steps=4, n_warmup=1, generator=seeded(2)
+    ).v[0, -1],
     "couplings": lambda e: couplings.run(e, e.start(seeded(1)).round()),
 }
-NUMBERS = ("annealing", "log partition", "exact log partition")
+NUMBERS = (
+    "annealing",
+    "log partition",
+    "exact log partition",
+    "log partition by tempering",
+)
 
 
 def inference_refusal(name, model, units):

@@ -65,3 +65,15 @@ def test_the_same_picture_is_the_same_file(ending, tmp_path, monkeypatch):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", str(year * 10**8))
         plotting.save(plotting.filters, path, np.eye(4), (2, 2))
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_chain_diagnostics_show_both_measures_of_changing_quantities():
+    draws = np.random.default_rng(0).random((4, 50, 3))
+    draws[..., 2] = 1  # never changes
+    left, right = plotting.chain_diagnostics({"coins": draws})
+    for ax, limit in ((left, 1.01), (right, 400)):
+        shown = ax.lines[0].get_ydata()
+        assert len(shown) == 2
+        assert ax.lines[1].get_ydata()[0] == limit
+    assert (left.lines[0].get_ydata() < 1.2).all()
+    assert (right.lines[0].get_ydata() > 50).all()

@@ -16,6 +16,7 @@ from crbm import metrics
 from crbm.paths import replacing
 
 ENDINGS = (".png", ".svg")
+LARGEST_R_HAT = 10.0  # shown for all that is larger
 WHITE, RED, BLUE = (255, 255, 255), (230, 40, 40), (60, 90, 200)
 
 
@@ -169,6 +170,43 @@ def calibration(
     ax.set_aspect("equal")
     ax.legend()
     return ax
+
+
+def chain_diagnostics(draws: Mapping[str, Any], axes: Any = None) -> np.ndarray:
+    """R-hat and effective sample size of all quantities of some chains, sorted.
+
+    Parameters
+    ----------
+    draws
+        Named arrays of (chains, draws, ...), e.g. `{"Gibbs": trace(energy).v}` with
+        `crbm.inference.diagnostics.trace`. Quantities that never change are left out.
+    axes
+        Two axes to draw on.
+    """
+    import torch
+
+    from crbm.inference import diagnostics
+
+    axes = _pyplot_figure(8.0, 3.5).subplots(1, 2) if axes is None else axes
+    n_chains = 0
+    for name, numbers in draws.items():
+        chains = torch.as_tensor(numbers)
+        n_chains = max(n_chains, len(chains))
+        # R-hat is infinite where chains never move.
+        r_hat = diagnostics.r_hat(chains).clamp(max=LARGEST_R_HAT)
+        measures = r_hat, diagnostics.effective_sample_size(chains)
+        for ax, values in zip(axes, measures, strict=True):
+            shown = values[~values.isnan()].sort().values
+            places = np.linspace(0, 100, len(shown))
+            ax.plot(places, shown.numpy(), marker=".", label=name)
+    titles, limits = ("R-hat", "effective sample size"), (1.01, 100 * n_chains)
+    for ax, title, limit in zip(axes, titles, limits, strict=True):
+        ax.axhline(limit, color="grey", linestyle=":", label=f"trusted: {limit:g}")
+        ax.set_xlabel("outputs, sorted (%)")
+        ax.set_title(title)
+        ax.legend()
+        ax.set_yscale("log")
+    return np.asarray(axes)
 
 
 def _pyplot_figure(width: float, height: float) -> Any:

@@ -3,21 +3,25 @@
 from crbm.inference import (
     annealing,
     couplings,
+    diagnostics,
     exact,
     gibbs,
     loopy_bp,
     mean_field,
     partition,
     search,
+    tempering,
 )
 
 __all__ = [
     "annealing",
     "couplings",
+    "diagnostics",
     "exact",
     "gibbs",
     "loopy_bp",
     "mean_field",
     "partition",
     "search",
+    "tempering",
 ]

@@ -44,7 +44,7 @@ def log_partition(
     checks.whole_number("n_chains", n_chains, at_least=2)
     checks.whole_number("n_steps", n_steps, at_least=1)
     independent = energy.tempered(0.0)
-    log_z, mean = _independent_units(independent)
+    log_z, mean = independent_units(independent)
     v = energy.visible.sample_mean(mean.expand(n_chains, *mean.shape), generator)
     v = (
         v
@@ -61,7 +61,7 @@ def log_partition(
     return _estimate(log_z, log_weight)
 
 
-def _independent_units(energy: Energy) -> tuple[Tensor, Tensor]:
+def independent_units(energy: Energy) -> tuple[Tensor, Tensor]:
     """Log Z and the means of outputs that are not coupled."""
     field, units = energy.independent_field(), energy.visible
     # F(v) = constant - v . field - log_base(v): one state gives the constant.
