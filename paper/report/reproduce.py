@@ -11,8 +11,24 @@ import joblib
 
 from crbm import plotting
 from paper.engine.store import Store
-from paper.report import curves, images as image_report, report, suite_tables
-from paper.tables import figure2, images, successors, suite, table1, table2, trials
+from paper.report import (
+    curves,
+    images as image_report,
+    report,
+    rules as rules_report,
+    suite_tables,
+)
+from paper.tables import (
+    figure2,
+    images,
+    missing_labels,
+    rules,
+    successors,
+    suite,
+    table1,
+    table2,
+    trials,
+)
 
 
 def run(
@@ -30,8 +46,8 @@ def run(
     Parameters
     ----------
     target
-        "table1", "table2", "figure2", "trials", "images", "suite", "successors", or
-        "report" to render only.
+        "table1", "table2", "figure2", "trials", "images", "suite", "successors",
+        "rules" (objectives side by side), or "report" to render only.
     folder
         Folder of the results. Finished runs are not repeated.
     quick
@@ -47,7 +63,7 @@ def run(
     """
     if names and target != "images":
         raise ValueError("`--dataset` chooses among the data sets of `images` only.")
-    if target in ("trials", "successors") and quick:
+    if target in ("trials", "successors", "rules") and quick:
         raise ValueError(f"There is no quick version of `{target}`; omit `--quick`.")
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,6 +76,11 @@ def run(
             store = _store(folder, images.EXPERIMENT, quick)
             images.complete(store, names, quick=quick, **run_options)
             return [image_report.write(store, folder)]
+        if target == "rules":
+            store = _store(folder, rules.EXPERIMENT, quick)
+            rules.complete(store, **run_options)
+            missing_labels.complete(store, **run_options)
+            return rules_report.write(store, folder)
         if target == "table1":
             table1.complete(labels, quick=quick, **run_options)
         elif target == "trials":

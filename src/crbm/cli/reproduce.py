@@ -22,6 +22,7 @@ class Target(StrEnum):
     IMAGES = "images"
     SUITE = "suite"
     SUCCESSORS = "successors"
+    RULES = "rules"
     REPORT = "report"
 
 
@@ -33,7 +34,7 @@ def reproduce(
             help="`trials` runs variants of the models of both tables; `images` "
             "compares classifiers of pixels; `suite` compares with other libraries on "
             "nine data sets; `successors` with what was published after the paper; "
-            "`report` only renders the report."
+            "`rules` compares objectives; `report` only renders the report."
         ),
     ],
     out: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ from crbm.estimators.hashed_cases import (
     with_no_more,
 )
 from crbm.estimators.predictor import pad_sets
+from crbm.estimators.proposals import extend, log_sizes, propose
 from crbm.estimators.structured import StructuredClassifier
 from crbm.hashing import CandidateSets
 from crbm.hashing.ragged import Groups
@@ -40,6 +42,8 @@ RECALL_CASES = 10_000
 
 
 SET_MEASURES = ("example_f1", "jaccard")
+# Of the probability, for candidates and for proposals: both stay possible.
+LEAST = 0.01
 PREDICTIONS = ("marginals", "mode", *SET_MEASURES)
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "likelihood": CandidateLikelihood,
@@ -79,6 +83,12 @@ class HashCRBMClassifier(StructuredClassifier):
         the candidates, with the parameters of `MaxMargin`, e.g. `{"margin": 0.5,
         "costs": [1, 1, 3]}`. Max margin is for predictions by the mode: its
         probabilities are not calibrated.
+    n_proposals
+        Label sets per case beyond its candidates, for answers that were never seen in
+        training: the likeliest labels in sizes near the expected one, and unions of
+        likely candidates. Together they have the probability 1 - `candidate_recall_`
+        (from 0.01 to 0.99), in proportion to exp(-F) times how often sets of their size
+        were seen. They count in everything but the marginals; 0 adds none.
 
     Attributes
     ----------
@@ -112,6 +122,7 @@ class HashCRBMClassifier(StructuredClassifier):
     n_estimators: int = 1
     objective: str = "likelihood"
     objective_params: dict[str, Any] | None = None
+    n_proposals: int = 0
 
     short_name = "hash-crbm"
     has_cheap_joint = True
@@ -149,6 +160,7 @@ class HashCRBMClassifier(StructuredClassifier):
         checks.one_of("prediction", self.prediction, PREDICTIONS)
         check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
+        checks.whole_number("n_proposals", self.n_proposals, at_least=0)
 
     def _check_outputs(self) -> None:
         super()._check_outputs()
@@ -186,7 +198,7 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _joints(self, u: Tensor, known: Tensor | None) -> Iterator[decisions.Joint]:
-        for posterior in self._posteriors(u, known):
+        for posterior in self._extended(u, known):
             if posterior.ids is None:
                 yield decisions.Joint(posterior.weight, posterior.v)
             else:
@@ -237,19 +249,19 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _mode(self, u: Tensor, known: Tensor | None) -> Tensor:
-        found = [_best(posterior, 1) for posterior in self._posteriors(u, known)]
+        found = [_best(posterior, 1) for posterior in self._extended(u, known)]
         return torch.cat([labels[:, 0] for labels, _ in found])
 
     @torch.no_grad()
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
-        found = [pad_sets(*_best(p, k), k) for p in self._posteriors(u, known)]
+        found = [pad_sets(*_best(p, k), k) for p in self._extended(u, known)]
         labels, probability = zip(*found, strict=True)
         return torch.cat(labels), torch.cat(probability)
 
     @torch.no_grad()
     def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
         found, start = [], 0
-        for posterior in self._posteriors(u, None):
+        for posterior in self._extended(u, None):
             assert posterior.weight is not None
             labels = v[start : start + len(posterior.weight), None]
             agrees = ((labels == exact.dense(posterior)) | labels.isnan()).all(-1)
@@ -281,6 +293,26 @@ class HashCRBMClassifier(StructuredClassifier):
             if known is not None:
                 candidates = restrict_to_known(candidates, known[rows])
             yield self._average_members(u[rows], candidates)
+
+    def _extended(self, u: Tensor, known: Tensor | None) -> Iterator[States]:
+        """p(v | u) over the candidates and the proposals beyond them."""
+        if not self.n_proposals:
+            yield from self._posteriors(u, known)
+            return
+        recall, start = self.candidate_recall_, 0
+        share = 0.5 if math.isnan(recall) else min(max(1 - recall, LEAST), 1 - LEAST)
+        by_size = log_sizes(self.sets_.table_.to(u), self.sets_.counts_)
+        for posterior in self._posteriors(u, known):
+            assert posterior.weight is not None
+            rows = slice(start, start + len(posterior.weight))
+            start = rows.stop
+            given = None if known is None else known[rows]
+            found = propose(posterior, self.n_proposals, given)
+            log_base = by_size[found.sets.sum(-1).long()]
+            candidates = Candidates(found.sets, log_base=log_base)
+            chance = self._average_members(u[rows], candidates).weight
+            assert chance is not None
+            yield extend(posterior, found, chance.log(), share)
 
     def _n_rows_at_once(self, groups: Groups) -> int:
         """Cases whose largest temporary stays below `LARGEST_TABLE`."""

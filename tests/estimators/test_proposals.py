@@ -1,0 +1,108 @@
+"""Label sets beyond the candidates: a normalised joint with unseen answers."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+import crbm
+from crbm import metrics
+from crbm.estimators import proposals
+from crbm.types import States
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Four labels, of which the first and second never come together in training."""
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    weight = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])
+    Y = (X @ weight > 0).astype(int)
+    seen = ~((Y[:, 0] == 1) & (Y[:, 1] == 1))
+    return X[seen], Y[seen], X[~seen], Y[~seen]
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return crbm.HashCRBMClassifier(
+        n_bits=2,
+        n_hidden=4,
+        init_scale=0.5,
+        n_epochs=20,
+        learning_rate=0.1,
+        n_proposals=6,
+        random_state=0,
+    ).fit(*table[:2])
+
+
+def everything(n):
+    return np.array(list(itertools.product((0, 1), repeat=n)))
+
+
+def test_the_joint_over_all_sets_sums_to_one(fitted, table):
+    X = np.concatenate([table[0][:10], table[2][:10]])
+    sets = everything(4)
+    logs = np.stack(
+        [fitted.score_samples(X, np.tile(each, (len(X), 1))) for each in sets], 1
+    )
+    np.testing.assert_allclose(np.exp(logs).sum(1), 1, rtol=1e-9)
+    top = fitted.predict_top_k(X, k=16)
+    for case in range(len(X)):
+        order = np.argsort(-logs[case], kind="stable")
+        np.testing.assert_allclose(
+            top.probability[case], np.exp(logs[case][order]), atol=1e-12
+        )
+
+
+def test_the_candidates_keep_their_share(fitted, table):
+    """Probabilities of candidates are those without proposals, times the recall."""
+    closed = crbm.HashCRBMClassifier(**fitted.get_params()).set_params(n_proposals=0)
+    closed.fit(*table[:2])
+    X, Y = table[0][:20], table[1][:20]
+    share = min(fitted.candidate_recall_, 0.99)
+    opened, before = fitted.score_samples(X, Y), closed.score_samples(X, Y)
+    changed = np.isclose(opened - before, np.log(share))
+    assert (changed | np.isclose(opened, before)).all()
+    assert changed.any()
+    np.testing.assert_allclose(fitted.predict_proba(X), closed.predict_proba(X))
+
+
+def test_unseen_sets_become_possible(fitted, table):
+    closed = crbm.HashCRBMClassifier(**fitted.get_params()).set_params(n_proposals=0)
+    closed.fit(*table[:2])
+    X, Y = table[2], table[3]
+    assert metrics.impossible_share(closed.score_samples(X, Y)) == 1
+    assert metrics.impossible_share(fitted.score_samples(X, Y)) < 0.7
+
+
+def test_known_labels_hold_in_proposals(fitted, table):
+    known = np.full((5, 4), np.nan)
+    known[:, 0] = 1
+    top = fitted.predict_top_k(table[2][:5], k=8, known=known)
+    likely = top.probability > 0
+    assert (top.labels[likely][:, 0] == 1).all()
+    np.testing.assert_allclose(top.probability.sum(1), 1, rtol=1e-6)
+
+
+def test_proposals_by_hand():
+    sets = torch.tensor([[[1.0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]])
+    weight = torch.tensor([[0.5, 0.3, 0.2]])
+    found = proposals.propose(States(sets, weight), 8)
+    expected = [
+        [1, 1, 0, 0],  # the two likeliest labels: a candidate
+        [1, 1, 1, 0],  # three, one and four of them
+        [1, 0, 0, 0],
+        [1, 1, 1, 1],
+        [1, 1, 1, 0],  # unions of candidates; the first is there already
+        [1, 1, 0, 1],
+        [1, 0, 1, 1],
+    ]
+    assert found.sets[0].tolist() == expected
+    assert found.real[0].tolist() == [False, True, True, True, False, True, True]
+
+
+def test_sizes_are_counted_with_smoothing():
+    found = proposals.log_sizes(
+        torch.tensor([[1.0, 0], [1, 1]]), torch.tensor([3.0, 1.0])
+    )
+    assert found.exp().tolist() == pytest.approx([1 / 7, 4 / 7, 2 / 7])
