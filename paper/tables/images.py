@@ -52,6 +52,8 @@ class Experiment:
         Of `PixelClassifier`; `n_hidden` is that of the ConvCRBM.
     folds
         Splits of the data; None where there is one, which is run with each of `SEEDS`.
+    n_short
+        Epochs of a shorter training of the first seed, run before all others.
     models
         Names of the models, with the parameters that differ from `parameters`.
     """
@@ -60,6 +62,7 @@ class Experiment:
     measure: Callable[[Any, Part], Outcome]
     parameters: Mapping[str, Any]
     folds: Sequence[int] | None = None
+    n_short: int = 0
     models: Mapping[str, Mapping[str, Any]] = field(
         default_factory=lambda: {OURS: {}, PER_PIXEL: {"n_hidden": 0}}
     )
@@ -71,19 +74,21 @@ _DIGITS: dict[str, Any] = {
     "channels": [32, 64],
     "batch_size": 64,
     "learning_rate": 4e-3,
-    "n_hidden": 5,
-    "n_epochs": 2,
+    "n_hidden": 8,
+    "n_epochs": 8,
 }
 _PHOTOS: dict[str, Any] = {
     "channels": [32, 64, 96],
     "batch_size": 16,
     "learning_rate": 4e-3,
-    "n_hidden": 5,
-    "n_epochs": 60,
+    "n_hidden": 8,
+    "n_epochs": 200,
 }
 _MAPS: dict[str, Any] = {"n_hidden": 0, "n_hidden_channels": 16, "n_epochs": 1}
 EXPERIMENTS = {
-    "occluded": Experiment(partial(load_noisy, "occluded"), measure_restored, _DIGITS),
+    "occluded": Experiment(
+        partial(load_noisy, "occluded"), measure_restored, _DIGITS, n_short=1
+    ),
     "horses": Experiment(load_horses, measure_labelled, _PHOTOS, folds=range(5)),
     "corrupted": Experiment(
         partial(load_noisy, "corrupted"), measure_restored, _DIGITS
@@ -92,7 +97,7 @@ EXPERIMENTS = {
         name: Experiment(
             partial(load_quadrants, number + 1),
             measure_completed,
-            {**_DIGITS, "n_hidden": 7},
+            {**_DIGITS, "n_hidden": 32},
         )
         for number, name in enumerate(QUADRANTS)
     },
@@ -117,10 +122,15 @@ QUICK = {"n_epochs": 2, "channels": [8, 16]}
 
 
 def cells(names: Sequence[str], quick: bool) -> list[Cell]:
-    """One run per data set, fold or seed, and model."""
+    """One run per data set, fold or seed, and model; before them the short ones."""
     wanted = []
     for name in names:
         experiment = EXPERIMENTS[name]
+        for model, own in experiment.models.items():
+            config = {**experiment.parameters, **own, "quick": False}
+            config["n_epochs"] = experiment.n_short
+            if experiment.n_short and not quick:
+                wanted.append(Cell(EXPERIMENT, name, model, None, 0, config))
         each: list[tuple[int | None, int]] = [(None, seed) for seed in SEEDS]
         if experiment.folds is not None:
             each = [(fold, 0) for fold in experiment.folds]

@@ -14,7 +14,7 @@ from conftest import seeded
 from crbm.estimators.pixels import answers, augmentation
 from crbm.estimators.pixels.batches import ImageBatches, Scaling
 
-QUICK = {"channels": (4, 6), "n_hidden": 2, "n_epochs": 2, "batch_size": 2}
+QUICK = {"channels": (4, 6), "n_hidden": 3, "n_epochs": 2, "batch_size": 2}
 
 
 def pictures(n_labels=2, channels=3, sizes=((8, 10), (6, 6), (8, 10), (7, 9))):
@@ -188,7 +188,7 @@ class Network(nn.Module):
 
 def test_a_network_of_ones_own_is_trained_on_a_copy_and_passed_to_load(tmp_path):
     images, masks = pictures()
-    own = Network(3, 5)
+    own = Network(3, 7)
     before = own.layer.weight.detach().clone()
     classifier = crbm.PixelClassifier(**{**QUICK, "network": own}).fit(images, masks)
     assert torch.equal(own.layer.weight, before)
@@ -196,7 +196,7 @@ def test_a_network_of_ones_own_is_trained_on_a_copy_and_passed_to_load(tmp_path)
     classifier.save(path)
     with pytest.raises(ValueError, match=r"crbm.load\(path, network=module\)"):
         crbm.load(path)
-    loaded = crbm.load(path, network=Network(3, 5))
+    loaded = crbm.load(path, network=Network(3, 7))
     np.testing.assert_array_equal(
         loaded.predict(images[0]), classifier.predict(images[0])
     )
@@ -341,7 +341,7 @@ def test_wrong_images_get_one_clear_line(name):
         ({"augment": "flip"}, "`augment` must be"),
         ({"augment": ("blur",)}, "`augment` must be one of"),
         ({"prediction": "best"}, "`prediction` must be one of"),
-        ({"n_hidden": 30}, "at most 12"),
+        ({"n_hidden": 1}, "from 2 to 256"),
         ({"n_labels": 2}, "labels from 0 to 1; got 2"),
     ],
 )

@@ -1,4 +1,4 @@
-"""ConvCRBM with global hidden units: exact answers against plain enumeration."""
+"""ConvCRBM with a hidden unit of the image: exact answers against enumeration."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ from crbm.inference import enumeration, exact, gibbs
 from crbm.types import Batch
 from crbm.units import Bernoulli, Categorical
 
-SIZE, N_GLOBAL = (2, 3), 2
+SIZE, N_MODES = (2, 3), 3
 UNITS = {"bernoulli": Bernoulli(), "categorical": Categorical(3)}
 
 
@@ -36,8 +36,8 @@ class Maps(nn.Module):
 @pytest.fixture(params=UNITS)
 def model(request):
     units = UNITS[request.param]
-    network = Maps(units.width * (1 + N_GLOBAL) + N_GLOBAL)
-    return crbm.ConvCRBM(1, 0, visible=units, network=network, n_global=N_GLOBAL)
+    network = Maps(units.width * (1 + N_MODES) + N_MODES)
+    return crbm.ConvCRBM(1, 0, visible=units, network=network, n_modes=N_MODES)
 
 
 @pytest.fixture
@@ -59,39 +59,28 @@ def dot(a, b):
 def oracle(model, case):
     """All outputs as flat vectors, and their probabilities, by definition.
 
-    E(v, h) = -v b - h c - (v - mean) W (h - 1/2), with the mean of v under b alone.
+    A mixture: p(h) is a softmax of the means of the maps, and given h the pixels are
+    independent with the field b + W_h.
     """
     width = model.visible.width
     maps = model.network.maps[case].flatten(1).T.tolist()  # (pixels, maps)
-    bias = [row[:width] for row in maps]
-    hidden = [sum(r[width + j] for r in maps) / len(maps) for j in range(N_GLOBAL)]
-    start = width + N_GLOBAL
-    weight = [
-        [[row[start + k * N_GLOBAL + j] for j in range(N_GLOBAL)] for k in range(width)]
-        for row in maps
-    ]
-    means = []
-    for row in bias:
-        masses = [math.exp(dot(state, row)) for state in one_hots(width)]
-        states = zip(*one_hots(width), strict=True)
-        means.append([dot(masses, values) / sum(masses) for values in states])
-    outputs, masses = [], []
-    for v in itertools.product(one_hots(width), repeat=len(maps)):
+    start = width + N_MODES
+    odds = [math.exp(sum(r[width + m] for r in maps) / len(maps)) for m in range(3)]
+    outputs = list(itertools.product(range(len(one_hots(width))), repeat=len(maps)))
+    p = []
+    for values in outputs:
         mass = 0.0
-        for h in itertools.product((0, 1), repeat=N_GLOBAL):
-            score = dot(hidden, h)
-            for i, values in enumerate(v):
-                for k in range(width):
-                    score += values[k] * bias[i][k]
-                    away = values[k] - means[i][k]
-                    score += sum(
-                        away * weight[i][k][j] * (h[j] - 0.5) for j in range(N_GLOBAL)
-                    )
-            mass += math.exp(score)
-        outputs.append([number for values in v for number in values])
-        masses.append(mass)
-    masses = torch.tensor(masses, dtype=torch.float64)
-    return torch.tensor(outputs, dtype=torch.float64), masses / masses.sum()
+        for mode in range(N_MODES):
+            product = odds[mode] / sum(odds)
+            for row, value in zip(maps, values, strict=True):
+                field = [row[k] + row[start + k * N_MODES + mode] for k in range(width)]
+                masses = [math.exp(dot(state, field)) for state in one_hots(width)]
+                product *= masses[value] / sum(masses)
+            mass += product
+        p.append(mass)
+    flat = [[x for value in v for x in one_hots(width)[value]] for v in outputs]
+    kind = torch.float64
+    return torch.tensor(flat, dtype=kind), torch.tensor(p, dtype=kind)
 
 
 def test_probabilities_are_those_of_the_definition(model, u):
@@ -159,7 +148,7 @@ def test_the_mode_given_hidden_states_is_the_best_of_them(model, u):
     assert is_bipartite(energy)
     found = enumeration.mode_given_hidden(energy)
     assert_close(found.free_energy, energy.free_energy(found.v))
-    states = enumeration.layer_states(energy.hidden, N_GLOBAL, like=found.v)
+    states = enumeration.layer_states(energy.hidden, N_MODES, like=found.v)
     for h in states:
         v = energy.visible.round(energy.visible_mean(h.expand(2, -1)))
         assert (energy.free_energy(v) >= found.free_energy - 1e-12).all()
@@ -178,8 +167,8 @@ def test_candidates_work_with_weights_per_case(model, u):
 
 
 def test_hidden_units_are_of_one_kind():
-    with pytest.raises(ValueError, match="either maps or global"):
-        crbm.ConvCRBM(1, 2, n_global=3)
+    with pytest.raises(ValueError, match="either maps or one unit"):
+        crbm.ConvCRBM(1, 2, n_modes=3)
 
 
 def test_without_hidden_units_pixels_are_independent():

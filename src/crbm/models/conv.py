@@ -11,7 +11,7 @@ from crbm import checks
 from crbm.energies import BipartiteEnergy, Conv2d, Coupling, Dense, PerCase
 from crbm.models.base import small_normal
 from crbm.models.images import ImageModel
-from crbm.units import BERNOULLI, Units
+from crbm.units import BERNOULLI, Categorical, Units
 
 
 class ConvCRBM(ImageModel):
@@ -22,10 +22,10 @@ class ConvCRBM(ImageModel):
     serve images of any height and width (all images of one batch have one size).
 
     The hidden units are of one of two kinds: maps as large as the image, coupled to the
-    outputs by a window of weights that all positions share; or `n_global` units per
-    image, coupled to every output by weights that are computed from u. A few global
-    units can be summed out, so that the likelihood, the marginals and samples of
-    p(v | u) are exact (`objectives.ExactLikelihood`, `inference.exact`).
+    outputs by a window of weights that all positions share; or one categorical unit for
+    the whole image, coupled to every output by weights that are computed from u. Its
+    `n_modes` values are summed out, so that the likelihood, the marginals and samples
+    of p(v | u) are exact (`objectives.ExactLikelihood`, `inference.exact`).
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class ConvCRBM(ImageModel):
     network
         Any module from u to maps of shape (batch, n_maps, height, width), see Notes; a
         convolution with the same window unless given. It is trained end to end.
-    n_global
-        Hidden units of the whole image; `n_hidden_channels` is 0 then. Without hidden
-        units of either kind the outputs are independent given u.
+    n_modes
+        Values of the hidden unit of the whole image; `n_hidden_channels` is 0 then.
+        Without hidden units of either kind the outputs are independent given u.
     init_scale
         Standard deviation of the initial couplings.
 
@@ -55,10 +55,11 @@ class ConvCRBM(ImageModel):
     Notes
     -----
     Of the maps, the first K are the biases of the outputs, where K is 1 unless outputs
-    are categorical. Then come the biases of the hidden maps; or, for global units, the
-    mean of `n_global` maps as their biases and K maps of couplings for each. The
-    couplings act on deviations, (v - mean) W (h - 1/2) with the mean of v given the
-    biases alone: W can then be learned without moving the marginals.
+    are categorical. Then come the biases of the hidden maps; or, for `n_modes` values,
+    as many maps whose means are the log-odds of p(h | u), and K maps of couplings for
+    each. The bias of a value is the log-odds minus log Z of the outputs given it, so
+    p(v | u) is a mixture whose weights the network sets directly. Were that bias free,
+    one value would take all the mass as soon as couplings to many pixels grow.
 
     Examples
     --------
@@ -81,19 +82,20 @@ class ConvCRBM(ImageModel):
         *,
         visible: Units = BERNOULLI,
         network: nn.Module | None = None,
-        n_global: int = 0,
+        n_modes: int = 0,
         init_scale: float = 0.01,
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
         super().__init__()
         checks.whole_number("n_input_channels", n_input_channels, at_least=1)
-        checks.whole_number("n_global", n_global, at_least=0)
+        checks.whole_number("n_modes", n_modes, at_least=0)
         checks.whole_number("n_hidden_channels", n_hidden_channels, at_least=0)
-        if n_global and n_hidden_channels:
+        if n_modes and n_hidden_channels:
             raise ValueError(
-                "Hidden units are either maps or global: set `n_hidden_channels` to 0 "
-                f"for {n_global} global units; got {n_hidden_channels}."
+                "Hidden units are either maps or one unit for the image: set "
+                f"`n_hidden_channels` to 0 for {n_modes} modes; got "
+                f"{n_hidden_channels}."
             )
         checks.whole_number("kernel_size", kernel_size, at_least=1)
         checks.not_negative("init_scale", init_scale)
@@ -105,8 +107,8 @@ class ConvCRBM(ImageModel):
         self.n_input_channels = n_input_channels
         self.n_hidden_channels = n_hidden_channels
         self.kernel_size, self.visible, self.network = kernel_size, visible, network
-        self.n_global = n_global
-        self.n_maps = visible.width * (1 + n_global) + n_global + n_hidden_channels
+        self.n_modes = n_modes
+        self.n_maps = visible.width * (1 + n_modes) + n_modes + n_hidden_channels
 
         def window(n_out: int, n_in: int, scale: float = 0.01) -> nn.Parameter:
             return small_normal(
@@ -134,8 +136,8 @@ class ConvCRBM(ImageModel):
         """p(v | u) for images of the size of u."""
         u = self._require_images(u)
         maps = self._maps(u).permute(0, 2, 3, 1).flatten(1, 2)
-        if self.n_global:
-            return self._with_global_units(maps)
+        if self.n_modes:
+            return self._mixture(maps)
         visible, hidden = maps.split((self.visible.width, self.n_hidden_channels), -1)
         size = u.shape[-2], u.shape[-1]
         coupling: Coupling = Dense(maps.new_empty(visible[0].numel(), 0))
@@ -149,20 +151,20 @@ class ConvCRBM(ImageModel):
             has_visible_input=True,
         )
 
-    def _with_global_units(
-        self, maps: Float[Tensor, "batch pixels maps"]
-    ) -> BipartiteEnergy:
-        width, n_global = self.visible.width, self.n_global
-        sizes = (width, n_global, width * n_global)
+    def _mixture(self, maps: Float[Tensor, "batch pixels maps"]) -> BipartiteEnergy:
+        width, n_modes = self.visible.width, self.n_modes
+        sizes = (width, n_modes, width * n_modes)
         visible, hidden, couplings = maps.split(sizes, -1)
         visible = visible.flatten(1)
-        weight = couplings.unflatten(-1, (width, n_global)).flatten(1, 2)
-        mean = self.visible.mean(visible)
+        weight = couplings.unflatten(-1, (width, n_modes)).flatten(1, 2)
+        given_mode = visible[:, None] + weight.mT
+        log_z = self.visible.log_partition(given_mode)
         return BipartiteEnergy(
             PerCase(weight),
-            visible - weight.sum(-1) / 2,
-            hidden.mean(1) - (mean[:, None] @ weight).squeeze(1),
+            visible,
+            hidden.mean(1) - log_z,
             self.visible,
+            Categorical(n_modes),
             has_visible_input=True,
         )
 
@@ -183,5 +185,5 @@ class ConvCRBM(ImageModel):
         return (
             f"{self.n_input_channels}, {self.n_hidden_channels}, "
             f"kernel_size={self.kernel_size}, visible={self.visible}"
-            + (f", n_global={self.n_global}" if self.n_global else "")
+            + (f", n_modes={self.n_modes}" if self.n_modes else "")
         )

@@ -18,13 +18,16 @@ from torch.nn.functional import (
 
 from crbm import checks
 
+SMALL = 0.03  # factor of initial weights of outputs that begin near 0
+
 
 class UNet(nn.Module):
     """A U-Net that computes at half the resolution or less.
 
     Squares of `patch` x `patch` pixels become channels first and pixels again at the
-    end, so that no layer runs at the full resolution. Images of any size are padded to
-    a multiple of `stride` with the values at their border.
+    end, so that only one layer runs at the full resolution: a convolution of the image
+    that is added to the result. Images of any size are padded to a multiple of `stride`
+    with the values at their border.
 
     Parameters
     ----------
@@ -65,6 +68,7 @@ class UNet(nn.Module):
             _two_layers(fine + coarse, fine) for fine, coarse in pairwise(channels)
         )
         self.out = nn.Conv2d(channels[0], n_outputs * patch**2, 1)
+        self.skip = nn.Conv2d(n_inputs, n_outputs, 3, padding=1, bias=False)
 
     def forward(
         self, u: Float[Tensor, "batch inputs height width"]
@@ -80,7 +84,20 @@ class UNet(nn.Module):
         levels.pop()
         for layers in reversed(self.up):
             x = layers(torch.cat([levels.pop(), interpolate(x, scale_factor=2)], 1))
-        return pixel_shuffle(self.out(x), self.patch)[..., :height, :width]
+        maps = pixel_shuffle(self.out(x), self.patch)[..., :height, :width]
+        return maps + self.skip(u)
+
+    @torch.no_grad()
+    def start(self, level: Float[Tensor, " first"], small: slice) -> None:
+        """Begin with the first outputs near `level` and those of `small` near 0."""
+        outputs = slice(0, len(level))
+        for parameter in (self.out.weight, self.out.bias):
+            assert parameter is not None
+            grouped = parameter.view(-1, self.patch**2, *parameter.shape[1:])
+            grouped[small] *= SMALL
+            if parameter.ndim == 1:
+                grouped[outputs] = level[:, None]
+        self.skip.weight[small] *= SMALL
 
 
 def _two_layers(n_in: int, n_out: int) -> nn.Sequential:

@@ -30,7 +30,7 @@ from crbm.training.schedule import OneCycleSchedule
 from crbm.units import BERNOULLI, Categorical
 
 PREDICTIONS = ("marginals", "mode")
-MOST_HIDDEN = 12
+MOST_HIDDEN = 256
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -57,13 +57,12 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         Side of the squares of pixels that the U-Net takes as one position: 2 is four
         times as fast as 1, which resolves finer detail.
     n_hidden
-        Hidden units of the whole image whose couplings the network computes. All their
-        states are enumerated; each further unit doubles that cost. 0 for none: then
-        pixels are independent given the image.
+        Values of a hidden unit of the whole image, whose couplings to the pixels the
+        network computes: ways in which a mask can be completed. They are summed out. 0
+        for none: then pixels are independent given the image.
     n_hidden_channels, kernel_size
-        Maps of hidden units coupled to the pixels around them, instead of `n_hidden`
-        units of the whole image, and the side of their window. Inference is approximate
-        then.
+        Maps of hidden units coupled to the pixels around them, instead of a unit of the
+        whole image, and the side of their window. Inference is approximate then.
     objective
         The objective of training; by default the exact likelihood, or CD-PercLoss where
         there are maps of hidden units.
@@ -122,7 +121,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
     network: Any = "unet"
     channels: Sequence[int] = (32, 64, 64)
     patch: int = 2
-    n_hidden: int = 5
+    n_hidden: int = 8
     n_hidden_channels: int = 0
     kernel_size: int = 7
     objective: Objective | None = None
@@ -165,12 +164,29 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         self.scaling_ = Scaling.fit(given.arrays)
         generator = encoding.to_generator(self.random_state)
         self.model_ = self._new_model(generator)
+        self._start_network(labels)
         batches = ImageBatches(
             *(given.arrays, labels, self.n_labels_, self.scaling_),
             augmentation.choose(self.augment),
             self.batch_size,
         )
         self.history_ = self._train(batches, generator)
+
+    @torch.no_grad()
+    def _start_network(self, labels: Sequence[np.ndarray]) -> None:
+        """Start the built-in network at the frequencies of the labels."""
+        network = self.model_.network
+        if not isinstance(network, UNet):
+            return
+        counts = sum(
+            np.bincount(mask[mask >= 0], minlength=self.n_labels_) for mask in labels
+        )
+        total = torch.as_tensor(counts, dtype=torch.float32)
+        units = self.model_.visible
+        count = total.sum().expand(self.n_labels_)
+        field = units.starting_field(total, count)[-units.width :]
+        couplings = units.width + self.model_.n_modes
+        network.start(field, small=slice(couplings, None))
 
     def _train(self, batches: ImageBatches, generator: Generator) -> training.History:
         return training.fit(
@@ -194,7 +210,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
 
     def _new_model(self, generator: Generator | None) -> ConvCRBM:
         visible = BERNOULLI if self.n_labels_ == 2 else Categorical(self.n_labels_)
-        n_global = 0 if self.n_hidden_channels else self.n_hidden
+        n_modes = 0 if self.n_hidden_channels else self.n_hidden
         make = partial(
             ConvCRBM,
             self.n_channels_,
@@ -202,13 +218,13 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
             self.kernel_size,
             generator,
             visible=visible,
-            n_global=n_global,
+            n_modes=n_modes,
             dtype=torch.float32,
         )
         if self.network is None:
             return make()
         with seeding(generator, stream=3):  # modules draw from the global generator
-            n_maps = visible.width * (1 + n_global) + n_global + self.n_hidden_channels
+            n_maps = visible.width * (1 + n_modes) + n_modes + self.n_hidden_channels
             return make(network=self._new_network(n_maps))
 
     def _new_network(self, n_maps: int) -> nn.Module:
@@ -239,10 +255,10 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         checks.one_of("prediction", self.prediction, PREDICTIONS)
         if self.n_labels is not None:
             checks.whole_number("n_labels", self.n_labels, at_least=2)
-        if self.n_hidden > MOST_HIDDEN:
+        if self.n_hidden == 1 or self.n_hidden > MOST_HIDDEN:
             raise ValueError(
-                f"All states of the hidden units are enumerated: `n_hidden` must be at "
-                f"most {MOST_HIDDEN}; got {self.n_hidden}."
+                "The values of the hidden unit are summed out: `n_hidden` must be 0, "
+                f"or from 2 to {MOST_HIDDEN}; got {self.n_hidden}."
             )
         augmentation.choose(self.augment)
 
