@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import crbm
+from crbm.estimators.auto import trees
 
 VERSION = 2  # of the format of files
 FOLDER = Path(__file__).parent
@@ -23,6 +24,9 @@ KINDS = {
     "crf": lambda: crbm.CRFClassifier(**QUICK, preprocessing="robust"),
     "crbm": lambda: crbm.CRBMClassifier(
         **QUICK, n_hidden=2, preprocessing="kernel", kernel_features=4
+    ),
+    "auto": lambda: crbm.AutoClassifier(
+        members=["forest", "logistic, linear"], n_folds=2, random_state=0
     ),
     "hash": lambda: crbm.HashCRBMClassifier(
         **QUICK, n_hidden=2, n_bits=3, n_estimators=2, preprocessing="rank"
@@ -47,6 +51,7 @@ def main():
         name = f"{name}-{VERSION}"
         file = FOLDER / f"{name}.safetensors"
         if not file.exists():
+            trees.N_TREES = 5  # for a small file
             classifier = make().fit(X, Y)
             classifier.save(file)
             expected[name] = predictions(classifier)
