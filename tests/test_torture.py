@@ -1,12 +1,16 @@
 """A short version of `make torture`; see its package."""
 
 import asyncio
+import json
 import random
+from pathlib import Path
 
 import pytest
 from jaxtyping import config
 
-from torture import data, files, kills, models, running, server
+from torture import data, files, kills, models, report, running, server
+
+ROOT = Path(__file__).parents[1]
 
 N_FILES = 60
 
@@ -53,6 +57,16 @@ def test_hostile_requests(tmp_path):
         asyncio.run(attack.run(random.Random(0), seconds=60, n_requests=600))
     require_sound(attack.tally)
     assert attack.n_good > 200
+
+
+def test_the_page_shows_the_measured_figures():
+    rows = json.loads((ROOT / "results" / "torture.json").read_text())
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    assert report.markdown(rows) in page
+    assert report.soak_sentence(rows) in page
+    named = {f"file {name}" for name in files.FORMATS}
+    named |= {f"model {kind}" for kind in models.KINDS}
+    assert named <= {row["area"] for row in rows}
 
 
 def test_attacks_notice_what_goes_wrong(tmp_path, monkeypatch):
