@@ -115,7 +115,13 @@ def _candidates():  # type: ignore[no-untyped-def]
     X = random.normal(size=(800, 60)).astype(np.float32)
     Y = (X @ random.normal(size=(60, 12)) > 5).astype(float)
     classifier = HashCRBMClassifier(
-        n_epochs=4, n_bits=5, radius=1, n_threads=1, random_state=0
+        n_epochs=4,
+        n_bits=5,
+        radius=1,
+        learning_rate=2**-6,
+        preprocessing="none",
+        n_threads=1,
+        random_state=0,
     )
     return partial(classifier.fit, X, Y)
 

@@ -69,7 +69,13 @@ def rivals(name: str, n_features: int) -> dict[str, Any]:
     support = SVC(C=1.0, gamma=1 / n_features)
     scaled = StandardScaler
     one = HashCRBMClassifier(
-        n_epochs=20, radius=None, init_scale=0.3, random_state=0, **TUNED[name]
+        n_epochs=20,
+        radius=None,
+        init_scale=0.3,
+        preprocessing="none",
+        base_measure="uniform",
+        random_state=0,
+        **TUNED[name],
     )
     several = clone(one).set_params(n_estimators=5)
     return {
@@ -84,7 +90,10 @@ def rivals(name: str, n_features: int) -> dict[str, Any]:
         "RBF-SVM on label sets": make_pipeline(scaled(), LabelPowerset(support)),
         "random forest": RandomForestClassifier(200, random_state=0),
         "crbm LogReg": make_pipeline(
-            scaled(), LogisticClassifier(learning_rate=2**-6, random_state=0)
+            scaled(),
+            LogisticClassifier(
+                learning_rate=2**-6, preprocessing="none", random_state=0
+            ),
         ),
         "HashCRBM": make_pipeline(*kernel_inputs(n_features), one),
         "HashCRBM, 5 members": make_pipeline(*kernel_inputs(n_features), several),

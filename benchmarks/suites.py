@@ -51,7 +51,12 @@ def _multilabel(echo: Echo) -> list[dict[str, Any]]:
 
 def _large(echo: Echo) -> list[dict[str, Any]]:
     """Time and memory of HashCRBM on data with many labels."""
-    common = HashCRBMClassifier(learning_rate=2**-2, random_state=0)
+    common = HashCRBMClassifier(
+        learning_rate=2**-2,
+        preprocessing="none",
+        base_measure="uniform",
+        random_state=0,
+    )
     params_by_dataset: dict[str, dict[str, Any]] = {
         "bibtex": {"n_bits": 11, "radius": 1, "n_epochs": 10},
         "delicious": {"n_bits": 32, "radius": 0, "n_epochs": 5},

@@ -90,6 +90,7 @@ def make_classifiers(seed: int) -> dict[str, Any]:
             radius=None,
             init_scale=0.3,
             preprocessing="kernel",
+            base_measure="uniform",
             random_state=seed,
             progress=None,
             **TUNED["yeast"],

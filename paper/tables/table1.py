@@ -161,25 +161,28 @@ class SupportVectors(BaseEstimator):  # type: ignore[misc]
         return rbf_kernel(X.astype(np.float64), self.X_, self.gamma / X.shape[1])
 
 
+# The inputs are scaled before, and candidates count alike, as in the paper.
+_logistic = partial(LogisticClassifier, preprocessing="none")
+_crf = partial(CRFClassifier, preprocessing="none")
+_crbm = partial(CRBMClassifier, preprocessing="none")
+_hash_crbm = partial(HashCRBMClassifier, preprocessing="none", base_measure="uniform")
 PAPER = {
-    "LogReg": Model(LogisticClassifier, {"learning_rate": RATES}, _BATCH),
-    "CRF": Model(
-        CRFClassifier, {"learning_rate": RATES, "damping": [0.0, 0.3, 0.6]}, _BATCH
-    ),
+    "LogReg": Model(_logistic, {"learning_rate": RATES}, _BATCH),
+    "CRF": Model(_crf, {"learning_rate": RATES, "damping": [0.0, 0.3, 0.6]}, _BATCH),
     "CRBM + MF": Model(
-        CRBMClassifier,
+        _crbm,
         _CD,
         {"objective": "cd", "inference": "mean_field", **_BATCH},
         {"inference_params": MEAN_FIELDS},
     ),
     "CRBM + LBP": Model(
-        CRBMClassifier,
+        _crbm,
         _CD,
         {"objective": "cd", "inference": "loopy_bp", **_BATCH},
         {"inference_params": BELIEFS},
     ),
     "HashCRBM": Model(
-        HashCRBMClassifier,
+        _hash_crbm,
         {"learning_rate": RATES, "n_hidden": HIDDEN, "n_bits": [5, 7, 9]},
         _BATCH,
     ),
@@ -215,7 +218,7 @@ NARROW_KERNEL: Values = {
 MEMBER_DEFAULTS = {"kernel_features": 2500, "init_scale": 0.3, "radius": None}
 OURS = {
     "HashCRBM, committee (ours)": Model(
-        HashCRBMClassifier,
+        _hash_crbm,
         [WIDE_KERNEL, NARROW_KERNEL],
         {**MEMBER_DEFAULTS, "n_hidden": 256},
         n_members=10,

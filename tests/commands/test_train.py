@@ -12,7 +12,7 @@ from crbm.commands.reading import Reading
 
 def test_the_model_file_includes_the_scaling_of_the_inputs(trained, pets):
     model = crbm.load(trained)
-    assert model.preprocessing == "standardise"
+    assert model.preprocessor_.kind == "standardise"
     assert (
         metrics.hamming_error(pets.Y, model.predict(pets.X)) < 0.12
     )  # one label in twenty is noise
@@ -70,11 +70,6 @@ def test_official_validation_rows_are_used_for_early_stopping(pets, tmp_path):
     )
     assert report["n_cases"] == 80
     assert report["validation"] is not None
-
-
-def test_binary_inputs_are_not_scaled():
-    assert train.default_preprocessing(np.eye(3)) == "none"
-    assert train.default_preprocessing(np.eye(3) * 2) == "standardise"
 
 
 def test_parameters_parse_as_literals_or_words():

@@ -89,7 +89,7 @@ def train(
             "--scale",
             metavar="KIND",
             help=f"Preprocessing of the inputs, saved with the model: {PREPROCESSING}. "
-            "Default: none if all inputs are 0 or 1, else standardise.",
+            "Default: auto, which standardises numbers and leaves 0 and 1 alone.",
         ),
     ] = None,
     validation: Annotated[

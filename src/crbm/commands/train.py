@@ -24,7 +24,6 @@ from crbm.commands.reading import Reading
 from crbm.commands.tables import to_inputs
 from crbm.datasets import Dataset
 from crbm.estimators import LabelSetClassifier, PixelClassifier, StructuredClassifier
-from crbm.preprocessing import Table
 
 N_EXAMPLES = 8
 MOST_EXAMPLE_INPUTS = 5000  # rows of more are not kept
@@ -67,8 +66,7 @@ def run(
         Fraction of the rows to hold out for early stopping. By default the official
         validation rows, if the data set has any.
     preprocessing
-        Preprocessing of the inputs. By default `none` if all inputs are 0 or 1 or are
-        encoded as columns of a table, else `standardise`.
+        Preprocessing of the inputs; `auto` by default.
     held_out
         Fraction of the rows to measure the error on, with a second fit to the others
         after the model is saved; 0 measures nothing.
@@ -95,8 +93,7 @@ def run(
             "several classes. Use --model hash-crbm, crbm or logreg."
         )
     if isinstance(classifier, StructuredClassifier):
-        kind = preprocessing or default_preprocessing(to_inputs(data.X))
-        classifier.set_params(preprocessing=kind)
+        classifier.set_params(preprocessing=preprocessing or "auto")
     elif preprocessing is not None or validation is not None:
         raise ValueError(
             f"`{model}` scales its inputs and holds out rows by itself. Leave out "
@@ -151,14 +148,6 @@ def make_classifier(model: str, parameters: Mapping[str, Any]) -> LabelSetClassi
         known = ", ".join(f"`{name}`" for name in MODELS)
         raise ValueError(f"There is no model `{model}`; use one of {known}.")
     return MODELS[model](**parameters)
-
-
-def default_preprocessing(X: Any) -> str:
-    """`none` if all inputs are 0 or 1 or encoded as a table, else `standardise`."""
-    if isinstance(X, Table):
-        return "none"
-    values = X.data if issparse(X) else X
-    return "none" if np.isin(values, (0, 1)).all() else "standardise"
 
 
 def fit(

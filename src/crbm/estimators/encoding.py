@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 from torch import Generator, Tensor
 
 from crbm import checks
-from crbm.estimators import inputs, label_sets
+from crbm.estimators import defaults, inputs, label_sets
 from crbm.hashing.arrays import from_torch
 from crbm.preprocessing import ClassColumns, Preprocessor
 from crbm.preprocessing.class_columns import are_classes, hold_classes
@@ -57,9 +57,11 @@ def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
     if estimator.preprocessing == "none":
         return X
     if learn:
-        new = Preprocessor(
-            estimator.preprocessing, estimator.kernel_gamma, estimator.kernel_features
-        )
+        kind = estimator.preprocessing
+        if kind == "auto":
+            encoded = hasattr(estimator, "encoder_")
+            kind = "none" if encoded else defaults.preprocessing(X)
+        new = Preprocessor(kind, estimator.kernel_gamma, estimator.kernel_features)
         estimator.preprocessor_ = new.fit(X)
     return estimator.preprocessor_.transform(X)
 

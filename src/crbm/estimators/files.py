@@ -64,6 +64,8 @@ def models_state(
             tensors[f"preprocessing.{name}"] = tensor
     histories = [history.as_dict() for history in classifier.histories_]
     plain = {"histories_": histories, "n_iter_": classifier.n_iter_}
+    if classifier.preprocessing == "auto":
+        plain["preprocessing_"] = classifier.preprocessor_.kind
     return tensors, plain | {"class_weight_": classifier.class_weight_.tolist()}
 
 
@@ -205,7 +207,7 @@ def restore_models(
     if classifier.preprocessing != "none":
         check_gamma(classifier.kernel_gamma)
         classifier.preprocessor_ = Preprocessor.from_state(
-            classifier.preprocessing,
+            fitted.get("preprocessing_", classifier.preprocessing),
             below("preprocessing.", tensors),
             classifier.kernel_gamma,
         )

@@ -116,7 +116,7 @@ class HashCRBMClassifier(StructuredClassifier):
     radius: int | None = 1
     n_hidden: int = 128
     init_scale: float = 0.01
-    learning_rate: float = 2**-6
+    learning_rate: float | str = 2**-6
     base_measure: str = "uniform"
     prediction: str = "marginals"
     n_estimators: int = 1

@@ -11,7 +11,7 @@ import torch
 from torch import Generator
 
 from crbm import checks, sampling, training
-from crbm.estimators import checkpoints
+from crbm.estimators import checkpoints, defaults
 from crbm.estimators.encoding import dense, encode_labels, to_inputs
 from crbm.training import History
 from crbm.training.early_stopping import MEASURES
@@ -25,18 +25,14 @@ def check_parameters(classifier: Any) -> None:
     checkpoints.check(classifier)
     checks.one_of("stop_by", classifier.stop_by, MEASURES)
     checks.unit_interval("input_dropout", classifier.input_dropout, open_end=True)
-    checks.positive("learning_rate", classifier.learning_rate)
+    defaults.check_learning_rate(classifier.learning_rate)
+    defaults.check_optimizer(classifier.optimizer)
     checks.not_negative("l2", classifier.l2)
     checks.whole_number("patience", classifier.patience, at_least=1)
     fraction = classifier.validation_fraction
     if not 0 < checks.number("validation_fraction", fraction) < 1:
         raise ValueError(
             f"`validation_fraction` must lie between 0 and 1; got {fraction}."
-        )
-    if not (classifier.optimizer is None or callable(classifier.optimizer)):
-        raise TypeError(
-            "`optimizer` must be a class of torch.optim, e.g. torch.optim.Adam; "
-            f"got {classifier.optimizer!r}."
         )
 
 
@@ -101,11 +97,11 @@ def train(
                 cases,
                 n_epochs=n_epochs,
                 batch_size=classifier.batch_size,
-                learning_rate=classifier.learning_rate,
+                learning_rate=defaults.learning_rate(classifier),
                 generator=generator,
                 validation=error,
                 augment=augment or _input_dropout(classifier.input_dropout),
-                optimizer=classifier.optimizer,
+                optimizer=defaults.optimizer(classifier),
                 l2=classifier.l2,
                 patience=classifier.patience if classifier.early_stopping else None,
                 n_threads=classifier.n_threads,

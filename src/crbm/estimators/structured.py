@@ -39,11 +39,14 @@ class StructuredClassifier(LabelSetClassifier):
     Parameters
     ----------
     n_epochs, batch_size, learning_rate
-        Passes over the data, cases per update, step size.
+        Passes over the data, cases per update, step size; "auto" is one that suits the
+        optimiser, Adam unless another is given.
     preprocessing
-        Preparation of the inputs, learned in `fit` and saved with the model:
-        "none", "standardise", "centre", "unit-norm", "robust", "log", "rank", "kernel"
-        or "rbf" (features of an RBF kernel), see `crbm.datasets.pipeline`.
+        Preparation of the inputs, learned in `fit` and saved with the model: "auto"
+        ("centre" for inputs that are mostly 0, "none" for those that are 0 and 1,
+        scaled already or encoded columns of a table, "standardise" for others), "none",
+        "standardise", "centre", "unit-norm", "robust", "log", "rank", "kernel" or "rbf"
+        (features of an RBF kernel), see `crbm.datasets.pipeline`.
     kernel_gamma, kernel_features
         Width parameter of that kernel, in units of one over the number of inputs
         (larger values follow finer differences), and the largest number of features
@@ -51,7 +54,8 @@ class StructuredClassifier(LabelSetClassifier):
     l2
         Strength of the L2 penalty on the weights.
     optimizer
-        A class of torch.optim, e.g. `torch.optim.Adam`; plain SGD unless given.
+        A name ("adam", "adamw", "rmsprop" or "sgd") or a class of torch.optim. None is
+        Adam if `learning_rate` is "auto", and plain SGD at a rate that is given.
     input_dropout
         Share of the inputs set to zero in each update, the others scaled up.
     early_stopping
@@ -109,7 +113,7 @@ class StructuredClassifier(LabelSetClassifier):
     kernel_features: int = 1000
     n_epochs: int = 50
     batch_size: int = 32
-    learning_rate: float = 2**-4
+    learning_rate: float | str = 2**-4
     l2: float = 0.0
     optimizer: Any = None
     input_dropout: float = 0.0
@@ -126,6 +130,12 @@ class StructuredClassifier(LabelSetClassifier):
     checkpoint_every: float = 60.0
     resume: bool = False
     progress: bool | None = False
+
+    @property
+    def _preprocessing_kind(self) -> str:
+        """The preprocessing in use, "auto" resolved."""
+        fitted = getattr(self, "preprocessor_", None)
+        return self.preprocessing if fitted is None else fitted.kind
 
     @property
     def _hooks(self) -> tuple[Hook, ...]:
@@ -218,7 +228,7 @@ class StructuredClassifier(LabelSetClassifier):
         files.restore_models(self, tensors, plain)
 
     def _check_parameters(self) -> None:
-        checks.one_of("preprocessing", self.preprocessing, KINDS)
+        checks.one_of("preprocessing", self.preprocessing, ("auto", *KINDS))
         check_gamma(self.kernel_gamma)
         checks.whole_number("kernel_features", self.kernel_features, at_least=1)
         checks.one_of("thresholds", self.thresholds, METRICS)
@@ -349,7 +359,7 @@ class StructuredClassifier(LabelSetClassifier):
         history = self.histories_[0]
         best = history.best_epoch
         return {
-            "preprocessing": self.preprocessing,
+            "preprocessing": self._preprocessing_kind,
             "epochs": self.n_iter_,
             "loss": history.loss[-1] if history.epochs else None,
             "validation": None if best is None else history.validation[best],
