@@ -17,7 +17,7 @@ COLUMNS = (
     ("occluded", "all"),
     ("occluded", "changed"),
 )
-# Published figures do not say over what the AUC is averaged.
+# `auc` is that of published figures, whose kind of average was not checked.
 MISSING = ("precision_at_3", "hamming", "auc", "auc_by_case", "auc_by_label")
 
 
