@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 
 import crbm
 from crbm.web import create_app, load_models
+from discs import disc_model, discs  # noqa: F401 - fixtures
 from planted import copied_patterns
 
 QUICK = {"n_epochs": 3, "random_state": 0}

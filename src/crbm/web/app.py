@@ -16,13 +16,15 @@ from crbm.web.json_body import JsonRoute
 from crbm.web.metrics import Metrics
 from crbm.web.middleware import LimitedBody, Measured
 from crbm.web.models import LoadedModel
+from crbm.web.pixels import PixelModel, PixelWorker
+from crbm.web.prediction import InputError
 from crbm.web.worker import ModelWorker, Pools
 
 STATIC = Path(__file__).parent / "static"
 
 
 def create_app(
-    models: Mapping[str, LoadedModel],
+    models: Mapping[str, LoadedModel | PixelModel],
     *,
     token: str | None = None,
     allowed_hosts: Iterable[str] = ("*",),
@@ -51,7 +53,10 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         pools = Pools()
         app.state.workers = {
-            name: ModelWorker(model, pools, metrics) for name, model in models.items()
+            name: PixelWorker(model, pools.large)
+            if isinstance(model, PixelModel)
+            else ModelWorker(model, pools, metrics)
+            for name, model in models.items()
         }
         yield
         pools.close()
@@ -89,9 +94,9 @@ def _describe_token(app: FastAPI) -> None:
     schema["security"] = [{"token": []}]
 
 
-async def model_service(name: str, request: Request) -> ModelWorker:
+async def any_service(name: str, request: Request) -> ModelWorker | PixelWorker:
     """The worker of the model that the path names."""
-    workers: dict[str, ModelWorker] = request.app.state.workers
+    workers: dict[str, ModelWorker | PixelWorker] = request.app.state.workers
     if name not in workers:
         known = ", ".join(f"`{known}`" for known in workers)
         raise HTTPException(
@@ -100,7 +105,29 @@ async def model_service(name: str, request: Request) -> ModelWorker:
     return workers[name]
 
 
+AnyWorker = Annotated[ModelWorker | PixelWorker, Depends(any_service)]
+
+
+async def model_service(worker: AnyWorker) -> ModelWorker:
+    """The worker of a model of rows."""
+    if isinstance(worker, PixelWorker):
+        raise InputError(
+            f"`{worker.model.name}` labels images: send one to its route `label-image`."
+        )
+    return worker
+
+
+async def pixel_service(worker: AnyWorker) -> PixelWorker:
+    """The worker of a model of images."""
+    if isinstance(worker, ModelWorker):
+        raise InputError(
+            f"`{worker.model.name}` is not a model of images; use its route `predict`."
+        )
+    return worker
+
+
 Worker = Annotated[ModelWorker, Depends(model_service)]
+ImageWorker = Annotated[PixelWorker, Depends(pixel_service)]
 router = APIRouter(tags=["server"], responses=problems.responses(problems.ALWAYS))
 model_router = APIRouter(
     prefix="/api/models",
@@ -147,7 +174,7 @@ async def list_models(request: Request) -> list[schemas.ModelInfo]:
 
 
 @model_router.get("/{name}")
-async def describe_model(worker: Worker) -> schemas.ModelInfo:
+async def describe_model(worker: AnyWorker) -> schemas.ModelInfo:
     """Describe a model: its kind, inputs, labels and parameters."""
     return worker.model.info()
 
@@ -157,6 +184,20 @@ async def list_examples(worker: Worker) -> schemas.Examples:
     """Example inputs from the model file, or digits for models of 28 x 28 pixels."""
     inputs, source = worker.model.examples()
     return schemas.Examples(inputs=inputs, source=source)
+
+
+@model_router.get("/{name}/example-images")
+async def list_example_images(worker: ImageWorker) -> schemas.ImageExamples:
+    """Images from the model file to try a model of images on."""
+    return worker.model.examples()
+
+
+@model_router.post("/{name}/label-image")
+async def label_image(
+    worker: ImageWorker, body: schemas.ImageRequest
+) -> schemas.ImageLabels:
+    """Label the pixels of an image, given those that are known."""
+    return await worker.label(body.image, body.known, body.n_samples, body.seed)
 
 
 @model_router.post("/{name}/predict")

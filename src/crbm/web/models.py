@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,11 +13,12 @@ from jaxtyping import Float
 
 from crbm import datasets
 from crbm.commands import images
-from crbm.estimators import LabelSetClassifier, load
+from crbm.estimators import LabelSetClassifier, PixelClassifier, load
 from crbm.estimators.files import description
 from crbm.estimators.inputs import column_names
 from crbm.preprocessing import Table
 from crbm.preprocessing.description import fields
+from crbm.web.pixels import PixelModel
 from crbm.web.schemas import Column, ModelInfo
 
 MOST_EXAMPLES = 24
@@ -77,26 +78,32 @@ class LoadedModel:
         return ([], "none") if digits is None else (digits.tolist(), "mnist-5k")
 
 
-def load_models(paths: Iterable[Path]) -> dict[str, LoadedModel]:
+def load_models(paths: Iterable[Path]) -> dict[str, LoadedModel | PixelModel]:
     """Load and check model files, and name each after its file."""
-    models: dict[str, LoadedModel] = {}
+    models: dict[str, LoadedModel | PixelModel] = {}
     for path in paths:
-        name = _free_name(Path(path).stem, models)
-        models[name] = LoadedModel(name, load(path))
+        name, classifier = _free_name(Path(path).stem, models), load(path)
+        if isinstance(classifier, PixelClassifier):
+            models[name] = PixelModel(name, classifier)
+        else:
+            models[name] = LoadedModel(name, classifier)
         _check_model(models[name], path)
     if not models:
         raise ValueError("There is no model to serve; give at least one file.")
     return models
 
 
-def _check_model(model: LoadedModel, path: Path) -> None:
+def _check_model(model: LoadedModel | PixelModel, path: Path) -> None:
     """Describe the model and predict once, so that a bad file fails at the start.
 
     A file may be well formed and still be inconsistent, e.g. have thresholds for other
     labels.
     """
-    classifier = model.classifier
     try:
+        if isinstance(model, PixelModel):
+            model.check()
+            return
+        classifier = model.classifier
         _check_extras(classifier)
         if len(model.info().label_names) != classifier.n_labels_:
             raise ValueError("it does not name each of its labels")
@@ -141,7 +148,7 @@ def _with_null(rows: np.ndarray) -> list[list[float | None]]:
     ]
 
 
-def _free_name(stem: str, taken: dict[str, LoadedModel]) -> str:
+def _free_name(stem: str, taken: Collection[str]) -> str:
     names = (stem if n == 1 else f"{stem}-{n}" for n in range(1, len(taken) + 2))
     return next(name for name in names if name not in taken)
 

@@ -15,6 +15,7 @@ from pydantic import (
 LARGEST_BATCH = 2048
 MOST_SETS = 100
 MOST_STEPS = 100
+MOST_SAMPLES = 8
 CELL = ["number", "string", "boolean", "null"]
 
 Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
@@ -86,6 +87,58 @@ class TrajectoryRequest(CaseRequest):
     n_steps: Annotated[int, Field(ge=1, le=MOST_STEPS, strict=True)] = 10
 
 
+class ImageRequest(Request):
+    """An image to label."""
+
+    image: Annotated[
+        str,
+        Field(min_length=1, description="A PNG, JPEG, WebP or BMP file in base64."),
+    ]
+    known: Annotated[
+        str | None,
+        Field(
+            description="Known labels: a grey PNG file of the same size in base64; "
+            "its pixels hold labels, or 255 where a label is not known."
+        ),
+    ] = None
+    n_samples: Annotated[int, Field(ge=0, le=MOST_SAMPLES, strict=True)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)] = 0
+
+
+class ImageLabel(BaseModel):
+    """A label, the colour to show it in, and its share of the pixels."""
+
+    name: str
+    colour: str
+    share: float
+
+
+class ImageLabels(BaseModel):
+    """The labels of the pixels of an image; images are PNG files in base64."""
+
+    width: int
+    height: int
+    mask: Annotated[str, Field(description="A grey image that holds the labels.")]
+    uncertainty: Annotated[
+        str,
+        Field(
+            description="1 - p of the likeliest label: black is sure, white is as "
+            "unsure as can be."
+        ),
+    ]
+    samples: Annotated[
+        list[str], Field(description="Masks drawn from p(mask | image).")
+    ]
+    labels: list[ImageLabel]
+    mean_uncertainty: float
+
+
+class ImageExamples(BaseModel):
+    """Images to try a model on, as PNG files in base64."""
+
+    images: list[str]
+
+
 class Prediction(BaseModel):
     """The labels of one case, and p(label = 1) of each."""
 
@@ -155,6 +208,10 @@ class ModelInfo(BaseModel):
         ),
     ]
     n_examples: int
+    colours: Annotated[
+        list[str] | None,
+        Field(description="Colours of labels of pixels, or null for other models"),
+    ] = None
     parameters: dict[str, str | int | float | bool | dict[str, object] | None]
 
 

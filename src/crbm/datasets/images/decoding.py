@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -73,7 +74,7 @@ def read_image(
 
 
 def decode(
-    source: Path | IO[bytes],
+    source: Path | io.BytesIO,
     name: Path | str,
     *,
     colour: bool | None = None,
@@ -96,7 +97,7 @@ def read_header(path: Path) -> Header:
 
 @contextmanager
 def opening(
-    source: Path | IO[bytes],
+    source: Path | io.BytesIO,
     name: Path | str,
     *,
     max_pixels: int = MAX_PIXELS,

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { fillSegments } from "./dom.js";
 import { imageView } from "./images.js";
+import { pixelView } from "./pixels.js";
 import { labelView } from "./labels.js";
 import { tokenForm } from "./token.js";
 
@@ -18,13 +19,14 @@ function showError(text = "") {
 function groupModels(models) {
   const groups = new Map();
   for (const model of models) {
-    const key = JSON.stringify([model.columns ?? model.n_inputs, model.image_shape ?? model.label_names]);
+    const key = JSON.stringify([model.columns ?? model.n_inputs, model.image_shape ?? model.label_names, model.colours]);
     groups.set(key, [...(groups.get(key) ?? []), model]);
   }
   return [...groups.values()];
 }
 
 function title([model, ...others]) {
+  if (model.colours) return `Labels of pixels${others.length ? ` · ${others.length + 1} models` : ` · ${model.name}`}`;
   const count = others.length ? ` · ${others.length + 1} models` : ` · ${model.name}`;
   if (model.image_shape) return `Images ${model.image_shape[1]} × ${model.image_shape[0]}${count}`;
   return `${model.n_labels} ${model.n_labels === 1 ? "label" : "labels"}${count}`;
@@ -32,7 +34,7 @@ function title([model, ...others]) {
 
 async function show(group) {
   showError();
-  const make = group[0].image_shape ? imageView : labelView;
+  const make = group[0].colours ? pixelView : group[0].image_shape ? imageView : labelView;
   view.replaceChildren(await make(group, showError));
 }
 
