@@ -16,12 +16,14 @@ from paper.report import (
     images as image_report,
     report,
     rules as rules_report,
+    skeleton,
     suite_tables,
 )
 from paper.tables import (
     figure2,
     images,
     missing_labels,
+    outputs,
     rules,
     successors,
     suite,
@@ -46,8 +48,9 @@ def run(
     Parameters
     ----------
     target
-        "table1", "table2", "figure2", "trials", "images", "suite", "successors",
-        "rules" (objectives side by side), or "report" to render only.
+        "table1", "table2", "figure2", "trials", "images", "suite", "outputs" (digits,
+        letters, motion and real targets), "successors", "rules" (objectives side by
+        side), or "report" to render only.
     folder
         Folder of the results. Finished runs are not repeated.
     quick
@@ -63,7 +66,7 @@ def run(
     """
     if names and target != "images":
         raise ValueError("`--dataset` chooses among the data sets of `images` only.")
-    if target in ("trials", "successors", "rules") and quick:
+    if target in ("trials", "successors", "outputs", "rules") and quick:
         raise ValueError(f"There is no quick version of `{target}`; omit `--quick`.")
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,6 +91,10 @@ def run(
         elif target == "suite":
             store = _store(folder, suite.EXPERIMENT, quick)
             suite.complete(store, quick=quick, **run_options)
+        elif target == "outputs":
+            store = _store(folder, outputs.EXPERIMENT, quick)
+            outputs.complete(store, **run_options)
+            return [store.path, skeleton.draw_walk(folder / "motion.gif")]
         elif target == "successors":
             store = _store(folder, successors.EXPERIMENT, quick)
             successors.complete(store, **run_options)

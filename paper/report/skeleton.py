@@ -10,6 +10,7 @@ from scipy.io import loadmat
 from scipy.spatial.transform import Rotation
 
 from crbm import datasets
+from paper.tables import motion
 
 
 class Joint(NamedTuple):
@@ -50,6 +51,24 @@ def positions(frame: np.ndarray, skeleton: list[Joint]) -> np.ndarray:
             places.append(places[parent] + turned[parent].apply(frame[offset]))
             turned.append(turned[parent] * Rotation.from_rotvec(frame[rotation]))
     return np.array(places)
+
+
+def draw_walk(path: Path, n_frames: int = 90) -> Path:
+    """Animate recorded frames of the test part beside generated ones."""
+    frames = motion.load()
+    learned = motion.regressor(motion.MODELS["CRBMRegressor"])
+    rows = np.flatnonzero(frames.is_test)[:n_frames]
+    walk = motion.generate(learned, frames.past[rows[0]], n_frames)
+    constant = np.asarray(datasets.load("mocap").X, dtype=np.float64).mean(0)
+
+    def all_channels(varying: np.ndarray) -> np.ndarray:
+        whole = np.tile(constant, (len(varying), 1))
+        whole[:, frames.channels] = varying * frames.scale + frames.center
+        return whole
+
+    recorded, generated = all_channels(frames.next[rows]), all_channels(walk)
+    animate({"recorded": recorded, "generated": generated}, path)
+    return path
 
 
 def animate(

@@ -68,8 +68,8 @@ _LETTERS: dict[str, Any] = {"batch_size": 50, "learning_rate": 2e-3}
 MODELS = {
     "mnist": {
         "softmax regression": Config(n_hidden=0, n_epochs=10),
-        "CRBM, exact": Config(learning_rate=5e-3, n_epochs=10),
-        "CRBM, exact, input dropout": Config(learning_rate=5e-3, input_dropout=0.2),
+        "CRBM, exact": Config(),
+        "CRBM, exact, input dropout": Config(input_dropout=0.2),
     },
     "letters": {
         "softmax regression": Config(n_hidden=0, **_LETTERS),

@@ -101,9 +101,9 @@ def _stacked(
         Parts(cases["train"], cases["valid"], cases["test"]),
         generator,
     )
+    inputs = {name: torch.as_tensor(cases[name].u) for name in ("valid", "test")}
     return {
-        name: classes.probabilities(model, cases[name].u).argmax(1)
-        for name in ("valid", "test")
+        name: classes.probabilities(model, u).argmax(1) for name, u in inputs.items()
     }
 
 

@@ -21,6 +21,7 @@ class Target(StrEnum):
     TRIALS = "trials"
     IMAGES = "images"
     SUITE = "suite"
+    OUTPUTS = "outputs"
     SUCCESSORS = "successors"
     RULES = "rules"
     REPORT = "report"
@@ -32,7 +33,8 @@ def reproduce(
         Target,
         typer.Argument(
             help="`trials` runs variants of the models of both tables; `images` "
-            "compares classifiers of pixels; `suite` compares with other libraries on "
+            "compares classifiers of pixels; `outputs` runs digits, letters, motion "
+            "and real targets; `suite` compares with other libraries on "
             "nine data sets; `successors` with what was published after the paper; "
             "`rules` compares objectives; `report` only renders the report."
         ),

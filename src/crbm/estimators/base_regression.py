@@ -15,20 +15,26 @@ N_FOLDS = 5
 
 
 class Ridge:
-    """Ridge regression of each target on scaled inputs, as plain arrays."""
+    """Ridge regression of one target on scaled inputs, as plain arrays."""
 
-    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> Ridge:
-        """Learn one target; the penalty is chosen by leave-one-out."""
-        center, spread = X.mean(0), X.std(0)
-        scale = np.where(spread > 1e-12, spread, np.inf)
-        found = RidgeCV(PENALTIES).fit((X - center) / scale, y, sample_weight)
-        self.coef_ = found.coef_ / scale
-        self.intercept_ = float(found.intercept_ - self.coef_ @ center)
-        return self
+    def __init__(self, coef: np.ndarray, intercept: float) -> None:
+        self.coef_, self.intercept_ = coef, intercept
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The expected target."""
         return X @ self.coef_ + self.intercept_
+
+
+def _ridges(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> list[Ridge]:
+    """A regression for each target; the penalties are chosen by leave-one-out."""
+    center, spread = X.mean(0), X.std(0)
+    scale = np.where(spread > 1e-12, spread, np.inf)
+    several = Y.shape[1] > 1
+    found = RidgeCV(PENALTIES, alpha_per_target=several)
+    found.fit((X - center) / scale, Y if several else Y[:, 0], weight)
+    coefs = np.atleast_2d(found.coef_) / scale
+    constants = np.atleast_1d(found.intercept_) - coefs @ center
+    return [Ridge(*pair) for pair in zip(coefs, constants.tolist(), strict=True)]
 
 
 def dense(X: Any) -> np.ndarray:
@@ -61,20 +67,24 @@ def _fit_all(
 ) -> list[Any]:
     """One regressor for all targets, or one each where some values are missing."""
     missing = np.isnan(Y)
-    if base is not None and not missing.any():
-        targets = [Y[:, 0] if Y.shape[1] == 1 else Y]
-        return [_fit_one(base, X, target, weight) for target in targets]
-    return [
-        _fit_one(base, X[~gone], y[~gone], None if weight is None else weight[~gone])
-        for y, gone in zip(Y.T, missing.T, strict=True)
-    ]
+    if not missing.any():
+        return _fit_complete(base, X, Y, weight)
+    fitted = []
+    for y, gone in zip(Y.T, missing.T, strict=True):
+        own = None if weight is None else weight[~gone]
+        fitted += _fit_complete(base, X[~gone], y[~gone, None], own)
+    return fitted
 
 
-def _fit_one(base: Any, X: np.ndarray, y: np.ndarray, weight: Any) -> Any:
-    regressor = Ridge() if base is None else clone(base)
-    if len(y) < 2:  # nothing to learn from
-        X, y = np.zeros((2, X.shape[1])), np.repeat(y[:1] if len(y) else [0.0], 2)
-        weight = None
+def _fit_complete(
+    base: Any, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None
+) -> list[Any]:
+    if len(Y) < 2:  # nothing to learn from
+        means = Y.mean(0) if len(Y) else np.zeros(Y.shape[1])
+        return [Ridge(np.zeros(X.shape[1]), float(mean)) for mean in means]
+    if base is None:
+        return _ridges(X, Y, weight)
+    regressor, target = clone(base), Y[:, 0] if Y.shape[1] == 1 else Y
     if weight is None:
-        return regressor.fit(X, y)
-    return regressor.fit(X, y, sample_weight=weight)
+        return [regressor.fit(X, target)]
+    return [regressor.fit(X, target, sample_weight=weight)]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
@@ -133,10 +134,12 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             y,
             ensure_2d=False,
             dtype=np.float64,
-            ensure_all_finite="allow-nan" if np.ndim(y) == 2 else True,
+            ensure_all_finite="allow-nan",
             input_name="y",
             ensure_min_samples=2,
         )
+        if Y.ndim == 1:
+            assert_all_finite(Y, input_name="y")
         self.single_target_ = Y.ndim == 1
         Y = Y[:, None] if Y.ndim == 1 else Y
         if len(Y) != n_cases:
@@ -235,10 +238,13 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
         return np.moveaxis(found, 1, 0)
 
     @torch.no_grad()
-    def score_samples(self, X: Any, y: Any) -> Float[np.ndarray, " cases"]:
-        """Log density of each case's targets; missing ones are integrated out."""
+    def score_samples(self, X: Any, y: Any = None) -> Float[np.ndarray, " cases"]:
+        """Log density of each case's targets; missing ones are integrated out.
+
+        Without targets, that of the predicted ones: how sure the prediction is.
+        """
         u, predicted = self._inputs(X)
-        Y = self._known(y, len(u))
+        Y = self._known(self.predict(X) if y is None else y, len(u))
         r = torch.from_numpy((Y - self.center_) / self.scale_ - predicted)
         parts = [
             self.model_.log_density(*part)
@@ -279,7 +285,7 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             r = torch.from_numpy((Y - self.center_) / self.scale_ - predicted)
         for group, _ in patterns(r):
             for rows in group.split(ROWS_AT_ONCE):
-                found = self.model_.mixture(u[rows], r[rows])
+                found = self.model_.mixture(u[rows], r[rows]).detach()
                 offset = found.offset + torch.from_numpy(predicted)[rows]
                 yield rows.numpy(), found._replace(offset=offset)
 

@@ -87,9 +87,5 @@ def restore(tensors: dict[str, Tensor], described: dict[str, Any]) -> CRBMRegres
 
 
 def _ridges(coef: Tensor, intercept: Tensor) -> list[Ridge]:
-    found = []
-    for row, constant in zip(coef.numpy(), intercept.tolist(), strict=True):
-        ridge = Ridge()
-        ridge.coef_, ridge.intercept_ = row, constant
-        found.append(ridge)
-    return found
+    pairs = zip(coef.numpy(), intercept.tolist(), strict=True)
+    return [Ridge(*pair) for pair in pairs]

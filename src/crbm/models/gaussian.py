@@ -34,6 +34,10 @@ class GaussianMixture(NamedTuple):
     shifts: Float[Tensor, "states targets"]
     covariance: Float[Tensor, "targets targets"]
 
+    def detach(self) -> GaussianMixture:
+        """The same mixture without its autograd history."""
+        return GaussianMixture(*(part.detach() for part in self))
+
     def mean(self) -> Float[Tensor, "cases targets"]:
         """E[y]."""
         return self.offset + self.weight @ self.shifts
@@ -186,7 +190,6 @@ class GaussianCRBM(nn.Module):
         size = root.diagonal().log().sum() + len(root) / 2 * LOG_2PI
         return -distance / 2 - size
 
-    @torch.no_grad()
     def mixture(
         self, u: Float[Tensor, "cases inputs"], r: Float[Tensor, "cases visible"] | None
     ) -> GaussianMixture:
