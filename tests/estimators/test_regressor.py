@@ -51,18 +51,6 @@ def test_without_hidden_units_it_is_one_gaussian():
     np.testing.assert_allclose(regressor.score_samples(X, Y), expected, rtol=1e-9)
 
 
-def test_hidden_units_find_the_switch(fitted):
-    one = crbm.CRBMRegressor(n_hidden=0, **QUICK).fit(X, Y)
-    gain = (fitted.score_samples(X, Y) - one.score_samples(X, Y)).mean()
-    assert gain > 0.5  # nats
-    _, cov = fitted.predict(X, return_cov=True)
-    middle = np.abs(X[:, 0]) < 0.2
-    correlation = cov[:, 0, 1] / np.sqrt(cov[:, 0, 0] * cov[:, 1, 1])
-    assert correlation[middle].mean() < -0.7
-    sure, unsure = np.abs(X[:, 0]) > 1.5, middle
-    assert cov[sure, 0, 0].mean() < cov[unsure, 0, 0].mean()
-
-
 def test_known_targets_help_the_others(fitted):
     known = np.column_stack([Y[:, 0], np.full(300, np.nan)])
     alone, given = fitted.predict(X), fitted.predict(X, known=known)
