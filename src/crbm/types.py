@@ -29,7 +29,7 @@ class Candidates(NamedTuple):
     table: Float[Tensor, "... visible"]
     mask: Bool[Tensor, "batch candidates"] | None = None
     ids: Int[Tensor, "batch candidates"] | None = None
-    log_base: Float[Tensor, ...] | None = None
+    log_base: Float[Tensor, "..."] | None = None
 
     @classmethod
     def of(cls, candidates: Candidates | Tensor) -> Candidates:

@@ -285,3 +285,11 @@ def test_a_file_larger_than_allowed_is_refused(tmp_path, name):
     WRITERS[name](tmp_path / name)
     with pytest.raises(ValueError, match="uncompressed size is"):
         read(tmp_path / name, labels=(), max_bytes=10)
+
+
+def test_names_of_many_columns_are_read(tmp_path):
+    names = [f"column {place}" for place in range(9000)]
+    file = tmp_path / "wide.csv"
+    file.write_text(";".join(names) + "\n" + ";".join(["1"] * 9000) + "\n")
+    assert len(file.read_text()) > 2**16
+    assert read(file, labels=-1).feature_names == tuple(names[:-1])

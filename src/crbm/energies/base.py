@@ -57,7 +57,7 @@ class Energy(ABC):
         """The number of outputs."""
 
     @abstractmethod
-    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
+    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, "..."]:
         """F(v) for states whose leading dimensions broadcast with the batch."""
 
     @abstractmethod
@@ -184,8 +184,8 @@ class Energy(ABC):
         return replace(self, known=known)
 
     def clamp_logits(
-        self, logits: Float[Tensor, ...], unit: int | None = None
-    ) -> Float[Tensor, ...]:
+        self, logits: Float[Tensor, "..."], unit: int | None = None
+    ) -> Float[Tensor, "..."]:
         """The log-odds of binary units, infinite at those that are known."""
         if self.known is None:
             return logits

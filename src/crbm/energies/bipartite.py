@@ -116,12 +116,12 @@ class BipartiteEnergy(Energy):
 
     def energy(
         self, v: Float[Tensor, "... visible"], h: Float[Tensor, "... hidden"]
-    ) -> Float[Tensor, ...]:
+    ) -> Float[Tensor, "..."]:
         """E(v, h)."""
         coupling = (self.hidden_field(v) * h).sum(-1) + (v * self.visible_bias).sum(-1)
         return -coupling - self.visible.log_base(v) - self.hidden.log_base(h)
 
-    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
+    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, "..."]:
         """F(v) = -log sum_h exp(-E(v, h))."""
         return self.evaluate(v).free_energy
 

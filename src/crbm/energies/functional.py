@@ -45,7 +45,7 @@ class FunctionalEnergy(Energy):
     def n_visible(self) -> int:
         return self.n_outputs
 
-    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
+    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, "..."]:
         shape = np.broadcast_shapes(v.shape[:-1], self.u.shape[:-1])
         rows = v.expand(*shape, -1).reshape(-1, self.n_visible)
         inputs = self.u.expand(*shape, -1).reshape(len(rows), -1)

@@ -48,11 +48,11 @@ class PairwiseEnergy(Energy):
         """Log-odds of p(v_i = 1 | all other v)."""
         return self.clamp_logits(v @ self.weight + self.visible_bias)
 
-    def energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
+    def energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, "..."]:
         """E(v), which is F(v)."""
         return self.free_energy(v)
 
-    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, ...]:
+    def free_energy(self, v: Float[Tensor, "... visible"]) -> Float[Tensor, "..."]:
         return -(v * (v @ self.weight / 2 + self.visible_bias)).sum(-1)
 
     def flip_logits(

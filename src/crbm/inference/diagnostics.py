@@ -85,7 +85,7 @@ def trace(
     return Trace(stacked, energy.free_energy(stacked))
 
 
-def r_hat(draws: Draws) -> Float[Tensor, ...]:
+def r_hat(draws: Draws) -> Float[Tensor, "..."]:
     """Rank-normalised split R-hat of each quantity: near 1 where chains agree.
 
     The larger of that of the values and that of their distances from the median. Below
@@ -117,7 +117,7 @@ def r_hat(draws: Draws) -> Float[Tensor, ...]:
     return torch.where(larger > 0, larger, torch.nan).reshape(draws.shape[2:])
 
 
-def effective_sample_size(draws: Draws) -> Float[Tensor, ...]:
+def effective_sample_size(draws: Draws) -> Float[Tensor, "..."]:
     """The number of independent draws that estimate the mean of each quantity as well.
 
     Of rank-normalised values of split chains, with Geyer's initial monotone sequence

@@ -115,7 +115,7 @@ class Couplings(NamedTuple):
         sign = torch.where(weight < 0, -1.0, 1.0).to(weight)  # 0 times inf is no number
         return cls(sign, weight.clamp(-limit, 0), size.expm1())
 
-    def message(self, cavity: Float[Tensor, ...]) -> Float[Tensor, ...]:
+    def message(self, cavity: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """Log-odds that a unit passes on along its couplings.
 
         log (1 + e^(c+w)) - log (1 + e^c), written so that nothing cancels and nothing

@@ -185,7 +185,7 @@ def log_partition(
 
 def log_ratio(
     warm: Float[Tensor, "draws ..."], cold: Float[Tensor, "draws ..."]
-) -> Float[Tensor, ...]:
+) -> Float[Tensor, "..."]:
     """Log Z(cold) / Z(warm) from F(warm) - F(cold) at equally many states of both.
 
     Bennett's estimate r is where the sum of sigmoid(gap - r) over warm states equals

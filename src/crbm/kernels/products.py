@@ -72,7 +72,7 @@ def add_product_(
 
 def dots(
     x: Float[Tensor, "... units"], y: Float[Tensor, "... units"]
-) -> Float[Tensor, ...]:
+) -> Float[Tensor, "..."]:
     """The inner products along the last dimension, for any tensors that broadcast.
 
     The compiled kernel does not allocate the elementwise product of x and y, which

@@ -61,8 +61,9 @@ def read_csv(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
     array([30.5,  4. ])
     """
     content, notes = _to_utf8(read_bytes(path, max_bytes))
-    sample = content[:_SAMPLE].decode(errors="ignore")
-    dialect = recognise_dialect(sample, whole=len(content) <= _SAMPLE)
+    n_bytes = content.find(b"\n") + 1 + _SAMPLE  # the names, however many, and rows
+    sample = content[:n_bytes].decode(errors="ignore")
+    dialect = recognise_dialect(sample, whole=len(content) <= n_bytes)
     names = _header(path, sample, dialect.separator)
     frame = _parse(path, content, names, dialect)
     if not frame.num_rows:
