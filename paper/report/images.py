@@ -22,12 +22,12 @@ of hidden units, where log Z is estimated by annealed importance sampling.
 """
 
 
-def write(rows: Iterable[Row], folder: Path) -> Path:
-    """Write `images.md`: a table for each data set that has rows."""
-    rows = [row for row in rows if not row["config"]["quick"]]
+def write(rows: Iterable[Row], folder: Path, *, quick: bool = False) -> Path:
+    """Write `images.md`, or `images-quick.md`: a table for each data set with rows."""
+    rows = list(rows)
     names = [name for name in images.EXPERIMENTS if _of(rows, name)]
     parts = [INTRODUCTION, *(_table(name, _of(rows, name)) for name in names)]
-    path = folder / "images.md"
+    path = folder / f"{images.EXPERIMENT}{'-quick' if quick else ''}.md"
     path.write_text("\n".join(parts))
     return path
 

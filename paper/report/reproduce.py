@@ -78,7 +78,7 @@ def run(
         if target == "images":
             store = _store(folder, images.EXPERIMENT, quick)
             images.complete(store, names, quick=quick, **run_options)
-            return [image_report.write(store, folder)]
+            return [image_report.write(store, folder, quick=quick)]
         if target == "rules":
             store = _store(folder, rules.EXPERIMENT, quick)
             rules.complete(store, **run_options)

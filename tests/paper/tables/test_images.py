@@ -119,5 +119,8 @@ def test_a_cell_runs_and_its_row_is_in_the_report(monkeypatch, tmp_path):
     assert [row["model"] for row in rows] == [images.OURS, images.PER_PIXEL]
     text = report.write(store, tmp_path).read_text()
     assert f"| ConvCRBM | {rows[0]['metrics']['whole']:.2f}" in text
+    quick = report.write(store, tmp_path, quick=True)
+    assert quick.name == "images-quick.md"
+    assert quick.read_text() == text
     with pytest.raises(ValueError, match="no data set `big`"):
         images.complete(store, ["big"])
