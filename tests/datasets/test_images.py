@@ -271,7 +271,7 @@ def test_masks_of_every_coding_are_read_and_written_back(save, tmp_path, kind):
     found = read_mask(path, labels)
     coded = np.array(labels.values)[found]
     np.testing.assert_array_equal(coded, values[truth])
-    write_mask(tmp_path / "again.png", found, labels)
+    write_mask(str(tmp_path / "again.png"), found, labels)
     again = Image.open(tmp_path / "again.png")
     assert again.mode == "P"
     if kind == "colours":

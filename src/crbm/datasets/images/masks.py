@@ -113,7 +113,7 @@ def write_mask(path: Path | str, mask: Array, labels: MaskLabels) -> None:
     palette = np.zeros((int(indices.max()) + 1, 3), dtype=np.uint8)
     palette[indices] = np.array(labels.colours, dtype=np.uint8)
     image.putpalette(palette.tobytes())
-    with paths.replacing(path) as draft:
+    with paths.replacing(Path(path)) as draft:
         image.save(draft, format="PNG")
 
 
