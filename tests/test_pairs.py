@@ -99,8 +99,6 @@ def refusal(objective, model, units):
         return "Persistent chains need one distribution"
     if objective == "max margin" and real:
         return "no Hamming loss"
-    if objective == "exact" and real and model != "no hidden":
-        return "no finite list of states"
     if objective == "pseudo-likelihood" and real and model != "no hidden":
         return "needs outputs with a finite list of values"
     if objective == "ratio matching" and real:

@@ -111,7 +111,7 @@ def test_an_error_about_a_file_is_one_line(trained, folder, tmp_path):
             "name the columns of the labels with --labels",
         ),
         (("train", source, "--labels", "horse", "--out", out), "label `horse`"),
-        (("train", tmp_path / "bad.csv", "--labels", "dog", "--out", out), "line 2"),
+        (("train", tmp_path / "bad.csv", "--labels", "dog", "--out", out), "Column dog"),
         (("train", source, "--out", nowhere / "m.safetensors"), "does not exist"),
         (("train", source, "--out", trained), "add --force"),
         (("train", source, "--out", tmp_path / "m.pkl"), "`.safetensors`"),
