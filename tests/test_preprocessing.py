@@ -22,8 +22,9 @@ def test_the_test_part_does_not_leak_into_the_training_part(kind):
     steps = pipeline(kind).fit(train)
     before = steps.transform(train)
     after = clone(steps).fit(train).transform(np.vstack([train, WILD[150:] * 1e3]))
-    # products of matrices of other sizes round differently
-    np.testing.assert_allclose(after[:150], before, rtol=1e-9, atol=1e-9)
+    # products of matrices of other sizes round differently, and kernels square that
+    exact = 1e-9 if "rbf" not in kind else 1e-6
+    np.testing.assert_allclose(after[:150], before, rtol=exact, atol=exact)
 
 
 @pytest.mark.parametrize("kind", ["standardise", "log", "rank"])
@@ -56,7 +57,11 @@ def test_unit_norm_rows_have_length_one():
     np.testing.assert_allclose(np.linalg.norm(result, axis=1), 1)
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("kernel", "rbf")])
+# kernel features are dense
+SPARSE_KINDS = [kind for kind in KINDS if not kind.startswith(("kernel", "rbf"))]
+
+
+@pytest.mark.parametrize("kind", SPARSE_KINDS)
 def test_sparse_stays_sparse(kind):
     X = csr_array(RNG.random((50, 8)) * (RNG.random((50, 8)) < 0.2))
     X = X.astype(np.float32)

@@ -101,7 +101,8 @@ def test_an_error_about_a_file_is_one_line(trained, folder, tmp_path):
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(trained.read_bytes()[:1000])
     (tmp_path / "few.csv").write_text("length,weight\n1,2\n")
-    (tmp_path / "bad.csv").write_text("length,dog\n1,2\n")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("length,dog\n1,2\n")
     nowhere = tmp_path / "nowhere"
     for arguments, message in [
         (("train", nowhere / "a.csv", "--out", out), "no data file"),
@@ -111,7 +112,10 @@ def test_an_error_about_a_file_is_one_line(trained, folder, tmp_path):
             "name the columns of the labels with --labels",
         ),
         (("train", source, "--labels", "horse", "--out", out), "label `horse`"),
-        (("train", tmp_path / "bad.csv", "--labels", "dog", "--out", out), "Column dog"),
+        (
+            ("train", tmp_path / "bad.csv", "--labels", "dog", "--out", out),
+            "Column dog",
+        ),
         (("train", source, "--out", nowhere / "m.safetensors"), "does not exist"),
         (("train", source, "--out", trained), "add --force"),
         (("train", source, "--out", tmp_path / "m.pkl"), "`.safetensors`"),

@@ -47,7 +47,7 @@ def windows(
     (array([[1., 2.],
            [2., 4.]]), array([[4.],
            [8.]]))
-    >>> windows(frames, (-1, 0, 1), groups=[0, 0, 1, 1], fill=0).values
+    >>> windows(frames, (-1, 0, 1), groups=[0, 0, 1, 1], fill=0.0).values
     array([[0., 1., 2.],
            [1., 2., 0.],
            [0., 4., 8.],

@@ -188,7 +188,8 @@ def _principal_directions(
     # The random state fixes the start of the iteration.
     pca = PCA(n_directions, svd_solver=solver, random_state=0)
     try:
-        return pca.fit(X).components_
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
+            return pca.fit(X).components_
     except np.linalg.LinAlgError as error:
         raise ValueError(
             "The principal directions of the inputs overflow; scale the inputs, e.g. "

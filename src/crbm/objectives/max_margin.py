@@ -53,7 +53,7 @@ class MaxMargin:
     >>> model = crbm.CRBM(4, 2, 0, dtype=torch.float32)
     >>> _ = model.weight_uv.data.zero_()
     >>> batch = Batch(u, v, all_sets)
-    >>> MaxMargin(costs=(1, 3))(model.condition(u), batch).loss
+    >>> MaxMargin(costs=(1.0, 3.0))(model.condition(u).detach(), batch).loss
     tensor([4., 4.])
     """
 

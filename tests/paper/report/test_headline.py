@@ -92,10 +92,9 @@ def test_rows_of_other_settings_are_left_out(tmp_path):
 def test_a_page_gets_its_tables_between_its_comments(tmp_path):
     text = "before\n<!-- rows: headline -->\nold\n<!-- end -->\nafter\n"
     fresh = pages.render(text, tmp_path)
-    table = headline.render(tmp_path)
-    assert fresh == (
-        f"before\n<!-- rows: headline -->\n\n{table}\n\n<!-- end -->\nafter\n"
-    )
+    table, notes = headline.render(tmp_path), headline.notes(tmp_path)
+    inside = f"<!-- rows: headline -->\n\n{table}\n\n{notes}\n\n<!-- end -->"
+    assert fresh == f"before\n{inside}\nafter\n"
     assert pages.render(fresh, tmp_path) == fresh
     with pytest.raises(KeyError):
         pages.render(text.replace("headline", "no-such"), tmp_path)

@@ -104,7 +104,7 @@ def to_dataset(
     names = [table.names[place] for place in label_columns(path, table.names, labels)]
     features, columns, source = table.without(names), None, None
     if _are_classes(table, names, label_separator):
-        columns, values = ClassColumns.from_table(table.select(names))
+        columns, values = _class_columns(path, table.select(names))
         Y = _whole(columns.encode(values).numpy())
         label_names = columns.label_names
     else:
@@ -118,6 +118,13 @@ def to_dataset(
         label_source=source,
         columns=columns,
     )
+
+
+def _class_columns(path: Path, table: Table) -> tuple[ClassColumns, np.ndarray]:
+    try:
+        return ClassColumns.from_table(table)
+    except ValueError as error:
+        raise file_error(path, str(error)) from None
 
 
 def _are_classes(table: Table, names: list[str], separator: str | None) -> bool:
