@@ -1,6 +1,7 @@
 """scikit-learn's contract, for all classifiers."""
 
 import pickle
+from inspect import isabstract
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import crbm
+from crbm.estimators import LabelSetClassifier
 
 CLASSIFIERS = [
     crbm.LogisticClassifier(batch_size=256, learning_rate=1.0, n_epochs=40),
@@ -37,6 +39,12 @@ QUICK = [
     ),
     crbm.HashCRBMClassifier(n_epochs=5, n_hidden=8, n_estimators=2, random_state=0),
 ]
+# A classifier that is listed nowhere above is tested with its defaults.
+for kind in LabelSetClassifier.registry.values():
+    if kind.__module__.startswith("crbm.") and not isabstract(kind):
+        for listed in (CLASSIFIERS, QUICK):
+            if kind not in map(type, listed):
+                listed.append(kind())
 X, Y = make_multilabel_classification(80, n_features=12, n_classes=4, random_state=0)
 
 
