@@ -254,8 +254,8 @@ def test_wrong_parameters_are_refused_when_fitting(classifier, message):
     [
         (crbm.CRBMClassifier(hidden_bias="low"), "`hidden_bias` must be a number; got"),
         (
-            crbm.LogisticClassifier(learning_rate="x"),
-            '`learning_rate` must be "auto" or a positive number',
+            crbm.LogisticClassifier(learning_rate=None),
+            "`learning_rate` must be a number",
         ),
         (crbm.LogisticClassifier(l2="x"), "`l2` must be a number; got str 'x'"),
         (crbm.LogisticClassifier(patience="x"), "`patience` must be a whole number"),

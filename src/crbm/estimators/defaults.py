@@ -41,7 +41,7 @@ def check_learning_rate(rate: Any) -> None:
     if not isinstance(rate, str):
         checks.positive("learning_rate", rate)
     elif rate != "auto":
-        raise TypeError(
+        raise ValueError(
             f'`learning_rate` must be "auto" or a positive number; got {rate!r}.'
         )
 
