@@ -44,7 +44,7 @@ def reproduce(
         typer.Option(help="Folder for the results. Finished runs are not repeated."),
     ] = Path("results"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run a small version, in under ten minutes.")
+        bool, typer.Option("--quick", help="Run a small version.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Number of parallel runs.")] = 1,
     dask: Annotated[
