@@ -102,7 +102,5 @@ def test_proposals_by_hand():
 
 
 def test_sizes_are_counted_with_smoothing():
-    found = proposals.log_sizes(
-        torch.tensor([[1.0, 0], [1, 1]]), torch.tensor([3.0, 1.0])
-    )
+    found = proposals.log_sizes(torch.tensor([1, 2]), torch.tensor([3.0, 1.0]), 2)
     assert found.exp().tolist() == pytest.approx([1 / 7, 4 / 7, 2 / 7])

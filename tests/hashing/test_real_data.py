@@ -41,5 +41,5 @@ def test_every_training_output_is_a_candidate_of_its_input(delicious, sets):
 
 def test_cases_share_few_sets(delicious, sets):
     groups = sets.groups(delicious[0])
-    assert groups.sets.n_rows == len(sets.index_.codes) <= 2**9
+    assert groups.sets.n_rows == len(sets.index_.whole().codes) <= 2**9
     assert len(groups.sets.ids) < groups.sizes.sum() / 100

@@ -82,9 +82,12 @@ def check_classifier(classifier: LabelSetClassifier) -> None:
     if classifier.thresholds_.dtype != np.float64:
         raise ValueError(f"`thresholds` are {classifier.thresholds_.dtype}")
     _check_shape("thresholds", classifier.thresholds_, (n_labels,))
-    sets = classifier.label_sets_
+    candidates = getattr(classifier, "sets_", None)
+    # large tables stay packed
+    sets = classifier.label_sets_ if candidates is None else candidates.packed_
     _check_shape("label_sets_", sets, (len(sets), n_labels))
-    if not len(sets) or checks.first_not_binary(sets) is not None:
+    is_packed = candidates is not None
+    if not len(sets) or not (is_packed or checks.first_not_binary(sets) is None):
         raise ValueError("`label_sets_` are not sets of 0 and 1")
     if isinstance(getattr(classifier, "examples_", None), np.ndarray):
         examples, n_inputs = classifier.examples_, classifier.n_features_in_

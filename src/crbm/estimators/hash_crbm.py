@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from crbm.estimators.predictor import pad_sets
 from crbm.estimators.proposals import extend, log_sizes, propose
 from crbm.estimators.structured import StructuredClassifier
 from crbm.hashing import CandidateSets
+from crbm.hashing.packed_sets import KEPT_BYTES
 from crbm.hashing.ragged import Groups
 from crbm.inference import exact
 from crbm.models import CRBM, EnergyModel
@@ -207,12 +209,13 @@ class HashCRBMClassifier(StructuredClassifier):
 
     def _learn_candidates(self, data: Batch, *, more: bool) -> None:
         assert data.u is not None
-        if more:
-            self.sets_.partial_fit(data.u, data.v)
+        if more:  # on a copy, so that an interrupted call changes nothing
+            grown = copy.copy(self.sets_)
+            self.sets_: CandidateSets = grown.partial_fit(data.u, data.v)
             return
         sets = CandidateSets(self.n_bits, self.radius)
         weight = None if data.weight is None else data.weight.numpy()
-        self.sets_: CandidateSets = sets.fit(data.u, data.v, weight)
+        self.sets_ = sets.fit(data.u, data.v, weight)
         self._recall_cases = complete_cases(data)
         if hasattr(self, "_candidate_recall"):
             del self._candidate_recall
@@ -241,7 +244,10 @@ class HashCRBMClassifier(StructuredClassifier):
         """The label sets and their base measure in the precision of a tensor."""
         counts = self.sets_.counts_ if self.base_measure == "counts" else None
         log_base = None if counts is None else counts.to(like).log()
-        return SetTable(self.sets_.table_.to(like), log_base)
+        packed = self.sets_.packed_
+        small = packed.n_dense_bytes <= KEPT_BYTES
+        sets = packed.dense().to(like) if small else packed
+        return SetTable(sets, log_base, like.dtype)
 
     @torch.no_grad()
     def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
@@ -301,7 +307,9 @@ class HashCRBMClassifier(StructuredClassifier):
             return
         recall, start = self.candidate_recall_, 0
         share = 0.5 if math.isnan(recall) else min(max(1 - recall, LEAST), 1 - LEAST)
-        by_size = log_sizes(self.sets_.table_.to(u), self.sets_.counts_)
+        sizes, counts = self.sets_.packed_.set_sizes(), self.sets_.counts_
+        counts = None if counts is None else counts.to(u)
+        by_size = log_sizes(sizes, counts, self.n_labels_).to(u)
         for posterior in self._posteriors(u, known):
             assert posterior.weight is not None
             rows = slice(start, start + len(posterior.weight))

@@ -12,18 +12,37 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn.functional import pad
 
+from crbm.hashing.packed_sets import PackedSets
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.types import Batch, Candidates
 
 # Rows of a table of label sets that are not worth cutting down for each batch.
 SMALL_TABLE = 1024
+# Sorting one id takes as long as marking this many rows of a table.
+MARK_COST = 32
 
 
 class SetTable(NamedTuple):
-    """Distinct label sets, and the log of how much each one counts beforehand."""
+    """Distinct label sets, and the log of how much each one counts beforehand.
 
-    sets: Tensor
+    Large tables stay packed; `dtype` is that of the rows taken from them.
+    """
+
+    sets: Tensor | PackedSets
     log_base: Tensor | None
+    dtype: torch.dtype | None = None
+
+    def dense(self) -> Tensor:
+        """All label sets as numbers."""
+        if isinstance(self.sets, PackedSets):
+            return self.sets.dense().to(self.dtype)
+        return self.sets
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """Some label sets as numbers."""
+        if isinstance(self.sets, PackedSets):
+            return self.sets.rows(ids.numpy()).to(self.dtype)
+        return self.sets[ids]
 
 
 class HashedCases(NamedTuple):
@@ -70,7 +89,9 @@ def agreeing_candidates(
     with the others filled in as a new row, which counts once: then learning has
     something to raise the probability of.
     """
-    label_sets, sets, which = table.sets, groups.sets, groups.which.copy()
+    if not v.isnan().any():
+        return table, groups
+    label_sets, sets, which = table.dense(), groups.sets, groups.which.copy()
     rows = [sets.ids[a:b] for a, b in pairwise(sets.indptr)]
     for case in v.isnan().any(1).nonzero().squeeze(1).tolist():
         labels, own = v[case], rows[which[case]]
@@ -93,13 +114,17 @@ def agreeing_candidates(
 def from_table(table: SetTable, chosen: CandidateIds) -> Candidates:
     """Candidates by their rows; a large table is cut down to the rows in use."""
     ids, mask = chosen
-    if len(table.sets) <= SMALL_TABLE:
-        return Candidates(table.sets, mask, ids, table.log_base)
-    present = torch.zeros(len(table.sets), dtype=torch.bool)
-    present[ids.flatten()] = True
-    place = present.cumsum(0) - 1
-    log_base = None if table.log_base is None else table.log_base[present]
-    return Candidates(table.sets[present], mask, place[ids], log_base)
+    n_sets, log_base = len(table.sets), table.log_base
+    if n_sets <= SMALL_TABLE:
+        return Candidates(table.dense(), mask, ids, log_base)
+    if n_sets > MARK_COST * ids.numel():
+        rows, place = ids.unique(return_inverse=True)
+    else:
+        present = torch.zeros(n_sets, dtype=torch.bool)
+        present[ids.flatten()] = True
+        rows, place = present.nonzero().squeeze(1), (present.cumsum(0) - 1)[ids]
+    log_base = None if log_base is None else log_base[rows]
+    return Candidates(table.rows(rows), mask, place, log_base)
 
 
 def restrict_to_known(candidates: Candidates, known: Tensor) -> Candidates:

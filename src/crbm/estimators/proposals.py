@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from crbm.inference import exact
@@ -97,12 +97,11 @@ def _equal(sets: Tensor, others: Tensor) -> Tensor:
 
 
 def log_sizes(
-    sets: Float[Tensor, "sets labels"], counts: Float[Tensor, " sets"] | None
+    sizes: Int[Tensor, " sets"], counts: Float[Tensor, " sets"] | None, n_labels: int
 ) -> Float[Tensor, " sizes"]:
     """Log of how often label sets had 0, 1, ... labels, with add-one smoothing."""
-    counts = sets.new_ones(len(sets)) if counts is None else counts
-    found = sets.new_ones(sets.shape[1] + 1)
-    found.index_add_(0, sets.sum(1).long(), counts.to(found))
+    counts = torch.ones(len(sizes)) if counts is None else counts
+    found = counts.new_ones(n_labels + 1).index_add_(0, sizes, counts)
     return (found / found.sum()).log()
 
 

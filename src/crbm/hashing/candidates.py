@@ -11,12 +11,15 @@ from jaxtyping import Float, Int, Int64, UInt64
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
+from torch.nn.functional import pad
 
 from crbm import checks
 from crbm.hashing import outputs
 from crbm.hashing.arrays import Matrix, as_matrix
 from crbm.hashing.codes import check_n_bits, pack
+from crbm.hashing.growing import GrowingIndex
 from crbm.hashing.index import CodeIndex
+from crbm.hashing.packed_sets import PackedSets
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.hashing.spectral import SpectralHash
 from crbm.types import Candidates
@@ -37,14 +40,15 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     table_
-        The distinct outputs in lexicographic order, (n_outputs, n_labels), float32.
+        The distinct outputs, (n_outputs, n_labels), float32; those of `fit` in
+        lexicographic order. Unpacked from `packed_`, which holds one bit per label.
     counts_
         How often each of them was seen, weighted by `sample_weight`; None in files of
         versions that did not count.
     hash_
         The fitted `SpectralHash` of the inputs.
     index_
-        The `CodeIndex` from codes to rows of the table.
+        The `GrowingIndex` from codes to rows of the table.
 
     Notes
     -----
@@ -87,60 +91,74 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
         return self._set_index(codes, rows, np.asarray(weight, dtype=np.float64))
 
+    def start(self, U: Any, n_labels: int) -> CandidateSets:
+        """Learn the hash of the inputs U only; `partial_fit` then adds cases."""
+        self._check_radius()
+        self.hash_ = SpectralHash(self.n_bits).fit(U)
+        self.index_ = GrowingIndex()
+        self.packed_ = PackedSets.empty(n_labels)
+        self.counts_: Tensor | None = torch.zeros(0)
+        return self
+
     def partial_fit(self, U: Any, V: Any) -> CandidateSets:
-        """Add cases to the index; the hash stays that of the first call."""
+        """Add cases to the index; the hash stays that of the first call.
+
+        The time follows the number of new cases. New outputs come last in the table.
+        """
         if not hasattr(self, "index_"):
             return self.fit(U, V)
-        stored = self.index_.outputs
-        V = as_matrix("V", V)
-        self._rows(V)
-        V = V if isinstance(V, np.ndarray) else V.toarray()
-        rows = outputs.pack_rows(np.concatenate([self.table_.numpy()[stored.ids], V]))
-        old = np.repeat(self.index_.codes, stored.sizes)
-        codes = np.concatenate([old, pack(self.hash_.encode(U))])
-        _check_same_length(len(codes) - len(old), len(V))
-        return self._set_index(codes, rows, self._weights_with(len(V)))
-
-    def _weights_with(self, n_new: int) -> Float[np.ndarray, " cases"] | None:
-        """The stored counts, spread over the entries of the index, and one per case."""
-        if self.counts_ is None:
-            return None
-        ids = self.index_.outputs.ids
-        share = self.counts_.numpy() / np.bincount(ids, minlength=len(self.table_))
-        return np.concatenate([share[ids], np.ones(n_new)])
+        rows = self._rows(as_matrix("V", V))
+        codes = pack(self.hash_.encode(U))
+        _check_same_length(len(codes), len(rows.keys))
+        packed, ids = self.packed_.extended(rows)
+        index = self.index_.add(codes[rows.complete], ids, self.n_bits)
+        counts = self.counts_
+        if counts is not None:
+            counts = pad(counts, (0, len(packed) - len(counts)))
+            own, n_own = np.unique(ids, return_counts=True)
+            counts[torch.from_numpy(own)] += torch.from_numpy(n_own)
+        self.packed_, self.index_, self.counts_ = packed, index, counts
+        return self
 
     def _set_index(
         self,
         codes: UInt64[np.ndarray, " cases"],
         rows: outputs.PackedRows,
-        weight: Float[np.ndarray, " cases"] | None,
+        weight: Float[np.ndarray, " cases"],
     ) -> CandidateSets:
-        table, ids = outputs.distinct(rows)
-        self.index_ = CodeIndex.build(codes[rows.complete], ids, self.n_bits)
-        self.table_ = torch.from_numpy(table).float()
-        self.counts_: Tensor | None = None
-        if weight is not None:
-            counts = np.bincount(ids, weight[rows.complete], len(table))
-            self.counts_ = torch.from_numpy(counts).float()
+        packed, ids = outputs.distinct(rows)
+        self.packed_ = PackedSets(packed, rows.n_labels)
+        index = GrowingIndex()
+        self.index_ = index.add(codes[rows.complete], ids, self.n_bits)
+        counts = np.bincount(ids, weight[rows.complete], len(packed))
+        self.counts_ = torch.from_numpy(counts).float()
         return self
+
+    @property
+    def table_(self) -> Float[Tensor, "outputs labels"]:
+        """The distinct outputs as float32."""
+        return self.packed_.dense()
 
     def state(self) -> dict[str, Tensor]:
         """Everything that was fitted, as named tensors."""
         check_is_fitted(self)
+        index = self.index_.whole()
         arrays = {
             "components": self.hash_.components_,
             "lower": self.hash_.lower_,
             "extent": self.hash_.extent_,
             "directions": self.hash_.directions_.astype(np.int64),
             "wave_numbers": self.hash_.wave_numbers_.astype(np.int64),
-            "codes": self.index_.codes.view(np.int64),
-            "ends": self.index_.outputs.indptr,
-            "ids": self.index_.outputs.ids,
+            "codes": index.codes.view(np.int64),
+            "ends": index.outputs.indptr,
+            "ids": index.outputs.ids,
+            "packed": np.array(self.packed_.packed),
+            "n_labels": np.array(self.packed_.n_labels),
         }
         tensors = {f"sets.{name}": torch.from_numpy(a) for name, a in arrays.items()}
         if self.counts_ is not None:
             tensors["sets.counts"] = self.counts_
-        return tensors | {"sets.table": self.table_.to(torch.uint8)}
+        return tensors
 
     def restored(self, tensors: Mapping[str, Tensor]) -> CandidateSets:
         """Load the tensors of `state`; raises if they are inconsistent."""
@@ -152,12 +170,12 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         check_n_bits(self.n_bits)
         self._check_radius()
         self.hash_ = SpectralHash(self.n_bits)._restore(arrays)
-        self.table_ = torch.from_numpy(arrays["table"]).float()
-        self.counts_ = _restored_counts(arrays.get("counts"), len(self.table_))
+        self.packed_ = _restored_sets(arrays)
+        self.counts_ = _restored_counts(arrays.get("counts"), len(self.packed_))
         outputs_of = Ragged(arrays["ends"], arrays["ids"])
         codes = arrays["codes"].view(np.uint64)
-        _check_index(codes, outputs_of, len(self.table_))
-        self.index_ = CodeIndex(codes, outputs_of, self.n_bits)
+        _check_index(codes, outputs_of, len(self.packed_))
+        self.index_ = GrowingIndex((CodeIndex(codes, outputs_of, self.n_bits),))
         return self
 
     def candidates(self, U: Any) -> Candidates:
@@ -192,7 +210,7 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         codes = pack(self.hash_.encode(U))
         if self.radius is not None:
             return self.index_.groups(codes, radius=self.radius)
-        n_outputs = len(self.table_)
+        n_outputs = len(self.packed_)
         all_outputs = Ragged(
             np.array([0, n_outputs]), np.arange(n_outputs, dtype=np.int32)
         )
@@ -211,7 +229,7 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         _check_same_length(len(groups.which), V.shape[0])
         rows = self._rows(V)
         _check_any_complete(rows, "judge")
-        return float(groups.contains(self._locate(rows))[rows.complete].mean())
+        return float(groups.contains(self.packed_.locate(rows))[rows.complete].mean())
 
     def locate(self, V: Any) -> Int64[np.ndarray, " cases"]:
         """The index of each row of V in `table_`, or -1 if it is not there.
@@ -219,19 +237,16 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         Rows with unknown labels (NaN) get -1.
         """
         check_is_fitted(self)
-        return self._locate(self._rows(as_matrix("V", V)))
+        return self.packed_.locate(self._rows(as_matrix("V", V)))
 
     def _rows(self, V: Matrix) -> outputs.PackedRows:
-        n_labels = self.table_.shape[1]
+        n_labels = self.packed_.n_labels
         if V.shape[1] != n_labels:
             raise ValueError(
                 f"`V` must have {n_labels} columns, one per label seen in fitting; got "
                 f"shape {V.shape}."
             )
         return outputs.pack_rows(V)
-
-    def _locate(self, rows: outputs.PackedRows) -> Int64[np.ndarray, " cases"]:
-        return outputs.locate(rows, outputs.pack_rows(self.table_.numpy()))
 
     def _check_radius(self) -> None:
         if self.radius is not None:
@@ -250,6 +265,21 @@ def _check_index(
         complete and ordered and len(codes) and ids.min() >= 0 and ids.max() < n_outputs
     ):
         raise ValueError("the index of codes does not fit its table of outputs")
+
+
+def _restored_sets(arrays: Mapping[str, np.ndarray]) -> PackedSets:
+    """The table of outputs; files of earlier versions hold one byte per label."""
+    if "table" in arrays:
+        table = arrays["table"]
+        return PackedSets(outputs.pack_rows(table).packed, table.shape[1])
+    packed, n_labels = arrays["packed"], int(arrays["n_labels"])
+    if packed.dtype != np.uint8 or packed.ndim != 2 or not packed.size:
+        raise ValueError("the table of outputs has the wrong kind")
+    fits = n_labels > 0 and packed.shape[1] == -(-n_labels // 8)
+    padding = packed[:, -1] & np.uint8(2 ** (-n_labels % 8) - 1)
+    if not fits or padding.any():
+        raise ValueError("the table of outputs does not fit its number of labels")
+    return PackedSets(packed, n_labels)
 
 
 def _restored_counts(counts: np.ndarray | None, n_outputs: int) -> Tensor | None:

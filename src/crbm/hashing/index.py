@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int, UInt64
@@ -91,29 +92,48 @@ class CodeIndex:
         width = min(binary.ball_size(self.n_bits, radius), len(self.codes))
         sets = [
             self._union(distinct[block], radius)
-            for block in _blocks(len(distinct), width, size=16 * BLOCK)
+            for block in blocks(len(distinct), width, size=16 * BLOCK)
         ]
         return Groups(which, stack(sets))
 
+    @property
+    def n_pairs(self) -> int:
+        """The number of distinct pairs of a code and an output."""
+        return len(self.outputs.ids)
+
+    @cached_property
+    def n_outputs(self) -> int:
+        """One more than the largest id of an output."""
+        return int(self.outputs.ids.max()) + 1
+
     def _union(self, queries: UInt64[np.ndarray, " queries"], radius: int) -> Ragged:
         """The distinct outputs of all codes near each query."""
-        rows, columns = self._neighbours(queries, radius)
-        shape = (len(queries), len(self.codes))
+        pairs = self.neighbours(queries, radius)
+        return as_ragged(self.outputs_of(pairs, len(queries)))
+
+    def outputs_of(self, pairs: Pairs, n_queries: int) -> sparse.csr_array:
+        """True where an output is one of the codes paired with a query."""
+        rows, columns = pairs
+        shape = (n_queries, len(self.codes))
         near = sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape)
         # A product of boolean matrices is a union of sets: no output is repeated.
-        union = near.tocsr() @ self._outputs_by_code
-        union.sort_indices()
-        return Ragged(union.indptr.astype(np.int64), union.indices.astype(np.int32))
+        return near.tocsr() @ self._outputs_by_code
 
     @cached_property
     def _outputs_by_code(self) -> sparse.csr_array:
         ids, ends = self.outputs.ids, self.outputs.indptr
-        shape = (len(self.codes), int(ids.max()) + 1)
+        shape = (len(self.codes), self.n_outputs)
         return sparse.csr_array((np.ones(len(ids), bool), ids, ends), shape)
 
-    def _neighbours(
-        self, queries: UInt64[np.ndarray, " queries"], radius: int
-    ) -> Pairs:
+    def within(self, queries: UInt64[np.ndarray, " queries"], radius: int) -> Pairs:
+        """Pairs of a query and a stored code within `radius`; perhaps none."""
+        everyone = np.arange(len(queries))
+        if LOOK_UP_COST * binary.ball_size(self.n_bits, radius) <= len(self.codes):
+            masks = binary.ball(self.n_bits, radius)
+            return self._look_up(queries, everyone, masks)
+        return self._compare_with_all(queries, everyone, radius, nearest=False)
+
+    def neighbours(self, queries: UInt64[np.ndarray, " queries"], radius: int) -> Pairs:
         """Pairs of a query and a stored code near it, from a ball and growing rings."""
         parts, distance = [], radius
         n_masks = binary.ball_size(self.n_bits, radius)
@@ -139,7 +159,7 @@ class CodeIndex:
     ) -> Pairs:
         """Stored codes that equal a query XOR one of the masks."""
         rows, columns = [], []
-        for block in _blocks(len(pending), len(masks), size=BLOCK):
+        for block in blocks(len(pending), len(masks), size=BLOCK):
             keys = (queries[pending[block], None] ^ masks).ravel()
             maybe = np.flatnonzero(self._filter.take(_bucket(keys, self._filter)))
             position = np.searchsorted(self.codes, keys[maybe])
@@ -154,12 +174,16 @@ class CodeIndex:
         queries: UInt64[np.ndarray, " queries"],
         pending: Int[np.ndarray, " pending"],
         radius: int,
+        *,
+        nearest: bool = True,
     ) -> Pairs:
         """Stored codes within `radius`, else the nearest, by their distances to all."""
         rows, columns = [], []
-        for block in _blocks(len(pending), len(self.codes), size=BLOCK):
+        for block in blocks(len(pending), len(self.codes), size=BLOCK):
             distance = np.bitwise_count(queries[pending[block], None] ^ self.codes)
-            limit = np.maximum(distance.min(1, keepdims=True), radius)
+            limit: Any = radius
+            if nearest:
+                limit = np.maximum(distance.min(1, keepdims=True), radius)
             row, column = np.nonzero(distance <= limit)
             rows.append(pending[block][row])
             columns.append(column)
@@ -185,7 +209,13 @@ def _bucket(
     return spread.view(np.int64)
 
 
-def _blocks(n_rows: int, width: int, *, size: int) -> Iterator[slice]:
+def as_ragged(union: sparse.csr_array) -> Ragged:
+    """The columns of each row of a boolean matrix, ascending."""
+    union.sort_indices()
+    return Ragged(union.indptr.astype(np.int64), union.indices.astype(np.int32))
+
+
+def blocks(n_rows: int, width: int, *, size: int) -> Iterator[slice]:
     """Slices of rows whose arrays of `width` columns have at most `size` elements."""
     step = max(1, size // width)
     for start in range(0, n_rows, step):

@@ -31,6 +31,11 @@ class PackedRows(NamedTuple):
     complete: Bool[np.ndarray, " cases"]
     n_labels: int
 
+    @property
+    def packed(self) -> UInt8[np.ndarray, "cases bytes"]:
+        """The rows as bytes."""
+        return as_bytes(self.keys)
+
 
 def pack_rows(values: Matrix, *, name: str = "V") -> PackedRows:
     """The rows as keys. Raises for values other than 0, 1 and NaN.
@@ -59,33 +64,24 @@ def pack_rows(values: Matrix, *, name: str = "V") -> PackedRows:
 
 def distinct(
     rows: PackedRows,
-) -> tuple[UInt8[np.ndarray, "outputs labels"], Int64[np.ndarray, " known"]]:
-    """The distinct complete rows in lexicographic order, and the index of each row.
+) -> tuple[UInt8[np.ndarray, "outputs bytes"], Int64[np.ndarray, " known"]]:
+    """The distinct complete rows in lexicographic order, packed, and each row's index.
 
     Examples
     --------
-    >>> table, ids = distinct(pack_rows(np.array([[1, 0], [0, 1], [1, 0]])))
-    >>> table.tolist(), ids.tolist()
+    >>> packed, ids = distinct(pack_rows(np.array([[1, 0], [0, 1], [1, 0]])))
+    >>> np.unpackbits(packed, axis=1, count=2).tolist(), ids.tolist()
     ([[0, 1], [1, 0]], [1, 0, 1])
     """
     keys, ids = np.unique(rows.keys[rows.complete], return_inverse=True)
-    packed = keys.view(np.uint8).reshape(len(keys), -1)
-    return np.unpackbits(packed, axis=1, count=rows.n_labels), ids
+    return as_bytes(keys), ids
 
 
-def locate(rows: PackedRows, table: PackedRows) -> Int64[np.ndarray, " cases"]:
-    """The index of each row in a sorted `table`, or -1 if it is not there.
-
-    Examples
-    --------
-    >>> table = pack_rows(np.array([[0, 1], [1, 0]]))
-    >>> locate(pack_rows(np.array([[1, 0], [1, 1], [0, 1]])), table).tolist()
-    [1, -1, 0]
-    """
-    position = np.searchsorted(table.keys, rows.keys)
-    position = np.minimum(position, len(table.keys) - 1)
-    same = (table.keys[position] == rows.keys) & rows.complete
-    return np.where(same, position, -1).astype(np.int64)
+def as_bytes(
+    keys: Shaped[np.ndarray, " cases"],
+) -> UInt8[np.ndarray, "cases bytes"]:
+    """The bytes of each key."""
+    return keys.view(np.uint8).reshape(len(keys), keys.dtype.itemsize)
 
 
 def _keys(packed: UInt8[np.ndarray, "cases bytes"]) -> Shaped[np.ndarray, " cases"]:
