@@ -22,6 +22,13 @@ class Part(NamedTuple):
     masks: Any
     known: Any = None
 
+    def first(self, n_images: int | None) -> Part:
+        """The first `n_images` with their masks; all of them by default."""
+        if n_images is None:
+            return self
+        known = None if self.known is None else self.known[:n_images]
+        return Part(self.images[:n_images], self.masks[:n_images], known)
+
 
 class Task(NamedTuple):
     """Training and test images, and how the training images are changed."""

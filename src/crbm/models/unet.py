@@ -8,13 +8,7 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import (
-    interpolate,
-    max_pool2d,
-    pad,
-    pixel_shuffle,
-    pixel_unshuffle,
-)
+from torch.nn.functional import interpolate, pad, pixel_shuffle, pixel_unshuffle, relu
 
 from crbm import checks
 
@@ -22,7 +16,7 @@ SMALL = 0.03  # factor of initial weights of outputs that begin near 0
 
 
 class UNet(nn.Module):
-    """A U-Net that computes at half the resolution or less.
+    """A U-Net of residual blocks that computes at half the resolution or less.
 
     Squares of `patch` x `patch` pixels become channels first and pixels again at the
     end, so that only one layer runs at the full resolution: a convolution of the image
@@ -37,6 +31,9 @@ class UNet(nn.Module):
         Channels of each level; the resolution halves from one to the next.
     patch
         Side of the squares that become channels; 1 computes at the full resolution.
+    n_blocks
+        Residual blocks of the last level, where they are cheap. Finer levels have one
+        each, after the coarser level has been added.
 
     Attributes
     ----------
@@ -56,17 +53,27 @@ class UNet(nn.Module):
         n_outputs: int,
         channels: Sequence[int] = (32, 64),
         patch: int = 2,
+        n_blocks: int = 2,
     ) -> None:
         super().__init__()
         checks.whole_number("patch", patch, at_least=1)
+        checks.whole_number("n_blocks", n_blocks, at_least=1)
         for n_channels in channels:
             checks.whole_number("channels", n_channels, at_least=1)
         self.patch, self.stride = patch, patch * 2 ** (len(channels) - 1)
-        sizes = (n_inputs * patch**2, *channels)
-        self.down = nn.ModuleList(_two_layers(*pair) for pair in pairwise(sizes))
-        self.up = nn.ModuleList(
-            _two_layers(fine + coarse, fine) for fine, coarse in pairwise(channels)
+        self.first = nn.Sequential(
+            *_convolution(n_inputs * patch**2, channels[0]), nn.ReLU(inplace=True)
         )
+        self.down = nn.ModuleList(
+            nn.Sequential(*_convolution(4 * fine, coarse, 1), nn.ReLU(inplace=True))
+            for fine, coarse in pairwise(channels)
+        )
+        self.last = nn.Sequential(*(Block(channels[-1]) for _ in range(n_blocks)))
+        self.up = nn.ModuleList(
+            nn.Sequential(*_convolution(coarse, fine, 1))
+            for fine, coarse in pairwise(channels)
+        )
+        self.joined = nn.ModuleList(Block(fine) for fine in channels[:-1])
         self.out = nn.Conv2d(channels[0], n_outputs * patch**2, 1)
         self.skip = nn.Conv2d(n_inputs, n_outputs, 3, padding=1, bias=False)
 
@@ -77,13 +84,12 @@ class UNet(nn.Module):
         margins = (0, -width % self.stride, 0, -height % self.stride)
         x = pad(u, margins, mode="replicate") if any(margins) else u
         x = pixel_unshuffle(x, self.patch).contiguous(memory_format=torch.channels_last)
-        levels: list[Tensor] = []
-        for layers in self.down:
-            x = layers(max_pool2d(x, 2) if levels else x)
-            levels.append(x)
-        levels.pop()
-        for layers in reversed(self.up):
-            x = layers(torch.cat([levels.pop(), interpolate(x, scale_factor=2)], 1))
+        levels = [self.first(x)]
+        for down in self.down:
+            levels.append(down(pixel_unshuffle(levels[-1], 2)))
+        x = self.last(levels.pop())
+        for up, block in zip(reversed(self.up), reversed(self.joined), strict=True):
+            x = block(relu(levels.pop() + interpolate(up(x), scale_factor=2)))
         maps = pixel_shuffle(self.out(x), self.patch)[..., :height, :width]
         return maps + self.skip(u)
 
@@ -100,12 +106,25 @@ class UNet(nn.Module):
         self.skip.weight[small] *= SMALL
 
 
-def _two_layers(n_in: int, n_out: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(n_in, n_out, 3, padding=1, bias=False),
-        nn.BatchNorm2d(n_out),
-        nn.ReLU(inplace=True),
-        nn.Conv2d(n_out, n_out, 3, padding=1, bias=False),
-        nn.BatchNorm2d(n_out),
-        nn.ReLU(inplace=True),
-    )
+class Block(nn.Module):
+    """Two convolutions whose result is added to their input; it starts as 0."""
+
+    def __init__(self, n_channels: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            *_convolution(n_channels, n_channels),
+            nn.ReLU(inplace=True),
+            *_convolution(n_channels, n_channels),
+        )
+        nn.init.zeros_(self.layers[-1].weight)  # type: ignore[arg-type]
+
+    def forward(
+        self, x: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels height width"]:
+        changed: Tensor = relu(x + self.layers(x))
+        return changed
+
+
+def _convolution(n_in: int, n_out: int, side: int = 3) -> list[nn.Module]:
+    convolution = nn.Conv2d(n_in, n_out, side, padding=side // 2, bias=False)
+    return [convolution, nn.BatchNorm2d(n_out)]
