@@ -12,9 +12,7 @@ from paper.engine.store import Outcome
 from paper.tables.image_tasks import Part
 
 
-def measure_restored(
-    classifier: Any, test: Part, *, with_nll: bool = True
-) -> Outcome:
+def measure_restored(classifier: Any, test: Part, *, with_nll: bool = True) -> Outcome:
     """Errors of Table 2, digits entirely right, and the joint -log p in nats.
 
     Errors per pixel are those of the likeliest label of each pixel, digits entirely

@@ -53,6 +53,8 @@ class Experiment:
         Of `PixelClassifier`; `n_hidden` is that of the ConvCRBM.
     folds
         Splits of the data; None where there is one, which is run with each of `SEEDS`.
+    n_short
+        Epochs of a shorter training of the first seed, run before all others.
     models
         Names of the models, with the parameters that differ from `parameters`.
     """
@@ -61,6 +63,7 @@ class Experiment:
     measure: Callable[[Any, Part], Outcome]
     parameters: Mapping[str, Any]
     folds: Sequence[int] | None = None
+    n_short: int = 0
     models: Mapping[str, Mapping[str, Any]] = field(
         default_factory=lambda: {OURS: {}, PER_PIXEL: {"n_hidden": 0}}
     )
@@ -73,7 +76,7 @@ _DIGITS: dict[str, Any] = {
     "batch_size": 64,
     "learning_rate": 4e-3,
     "n_hidden": 8,
-    "n_epochs": 3,
+    "n_epochs": 8,
 }
 _QUADRANTS: dict[str, Any] = {
     **_DIGITS,
@@ -98,11 +101,11 @@ _MAPS: dict[str, Any] = {
 }
 EXPERIMENTS = {
     "occluded": Experiment(
-        partial(load_noisy, "occluded"), measure_restored, _DIGITS
+        partial(load_noisy, "occluded"), measure_restored, _DIGITS, n_short=1
     ),
     "horses": Experiment(load_horses, measure_labelled, _PHOTOS, folds=range(5)),
     "corrupted": Experiment(
-        partial(load_noisy, "corrupted"), measure_restored, {**_DIGITS, "n_epochs": 2}
+        partial(load_noisy, "corrupted"), measure_restored, _DIGITS, n_short=1
     ),
     **{
         name: Experiment(
@@ -133,19 +136,31 @@ QUICK = {"n_epochs": 2, "channels": [8, 16]}
 
 
 def cells(names: Sequence[str], quick: bool) -> list[Cell]:
-    """One run per data set, fold or seed, and model; the first seed of all first."""
-    wanted = []
+    """One run per data set, fold or seed, and model; the short ones first."""
+    short, wanted = [], []
     for name in names:
         experiment = EXPERIMENTS[name]
         each: list[tuple[int | None, int]] = [(None, seed) for seed in SEEDS]
         if experiment.folds is not None:
             each = [(fold, 0) for fold in experiment.folds]
+        if experiment.n_short and not quick:
+            own = {"n_epochs": experiment.n_short}
+            short += _of_each_model(name, *each[0], quick, own)
         for fold, seed in each[: 1 if quick else None]:
-            for model, own in experiment.models.items():
-                config = {**experiment.parameters, **own, **(QUICK if quick else {})}
-                config["quick"] = quick
-                wanted.append(Cell(EXPERIMENT, name, model, fold, seed, config))
-    return sorted(wanted, key=lambda cell: cell.seed)
+            own = QUICK if quick else {}
+            wanted += _of_each_model(name, fold, seed, quick, own)
+    return short + sorted(wanted, key=lambda cell: cell.seed)
+
+
+def _of_each_model(
+    name: str, fold: int | None, seed: int, quick: bool, changed: Mapping[str, Any]
+) -> list[Cell]:
+    experiment = EXPERIMENTS[name]
+    shared = {**experiment.parameters, **changed, "quick": quick}
+    return [
+        Cell(EXPERIMENT, name, model, fold, seed, {**shared, **own})
+        for model, own in experiment.models.items()
+    ]
 
 
 def objective_cells(quick: bool) -> list[Cell]:
