@@ -24,7 +24,6 @@ from paper.tables.image_measures import (
     measure_restored,
 )
 from paper.tables.image_tasks import (
-    Part,
     Task,
     load_camvid,
     load_horses,
@@ -60,7 +59,7 @@ class Experiment:
     """
 
     load: Callable[[int | None, bool], Task]
-    measure: Callable[[Any, Part], Outcome]
+    measure: Callable[..., Outcome]
     parameters: Mapping[str, Any]
     folds: Sequence[int] | None = None
     n_short: int = 0
@@ -144,11 +143,10 @@ def cells(names: Sequence[str], quick: bool) -> list[Cell]:
         if experiment.folds is not None:
             each = [(fold, 0) for fold in experiment.folds]
         if experiment.n_short and not quick:
-            own = {"n_epochs": experiment.n_short}
-            short += _of_each_model(name, *each[0], quick, own)
+            few = {"n_epochs": experiment.n_short}
+            short += _of_each_model(name, *each[0], quick, few)
         for fold, seed in each[: 1 if quick else None]:
-            own = QUICK if quick else {}
-            wanted += _of_each_model(name, fold, seed, quick, own)
+            wanted += _of_each_model(name, fold, seed, quick, QUICK if quick else {})
     return short + sorted(wanted, key=lambda cell: cell.seed)
 
 
