@@ -1,0 +1,1 @@
+"""What each named data set consists of, one module per kind."""
