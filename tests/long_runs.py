@@ -8,6 +8,7 @@ import os
 import tracemalloc
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import save_file
 from torch.utils.data import DataLoader, TensorDataset
@@ -173,3 +174,34 @@ def assert_same(found, expected):
     assert found.keys() == expected.keys()
     for name, tensor in expected.items():
         assert torch.equal(found[name], tensor), name
+
+
+class PowerCutError(Exception):
+    """What ends a run in these tests."""
+
+
+class Cut:
+    """Changes batches as the run itself does, and ends it after some of them."""
+
+    def __init__(self, name, n_updates):
+        self.change = RUNS[name]().get("augment")
+        self.left = n_updates
+
+    def __call__(self, batch, generator):
+        if self.left == 0:
+            raise PowerCutError
+        self.left -= 1
+        return batch if self.change is None else self.change(batch, generator)
+
+
+def cut_short(name, checkpoint, n_updates, **options):
+    """Start a run that ends after some updates."""
+    options = {"checkpoint": checkpoint, "augment": Cut(name, n_updates)} | options
+    with pytest.raises(PowerCutError):
+        run(name, **options)
+
+
+def resume(name, checkpoint, **options):
+    """Go on with a run that was cut short."""
+    options = {"checkpoint": checkpoint, "augment": Cut(name, -1)} | options
+    return run(name, resume=True, **options)

@@ -1,14 +1,9 @@
-"""Checkpoints: resumed runs are undisturbed ones, and wrong files are refused."""
+"""Checkpoints: resumed runs are undisturbed ones."""
 
-import errno
-import os
-import shutil
-from collections import namedtuple
 from functools import partial
 
 import pytest
 import torch
-from safetensors.torch import save_file
 from sklearn.exceptions import ConvergenceWarning
 
 import crbm
@@ -16,38 +11,8 @@ import long_runs
 from crbm import objectives, persistence
 from crbm.training import Checkpoint, PredictionError
 from crbm.training.early_stopping import MEASURES
+from long_runs import Cut, cut_short, resume
 from planted import copied_patterns
-
-
-class PowerCutError(Exception):
-    """What ends a run in these tests."""
-
-
-class Cut:
-    """Changes batches as the run itself does, and ends it after some of them."""
-
-    def __init__(self, name, n_updates):
-        self.change = long_runs.RUNS[name]().get("augment")
-        self.left = n_updates
-
-    def __call__(self, batch, generator):
-        if self.left == 0:
-            raise PowerCutError
-        self.left -= 1
-        return batch if self.change is None else self.change(batch, generator)
-
-
-def cut_short(name, checkpoint, n_updates, **options):
-    """Start a run that ends after some updates."""
-    options = {"checkpoint": checkpoint, "augment": Cut(name, n_updates)} | options
-    with pytest.raises(PowerCutError):
-        long_runs.run(name, **options)
-
-
-def resumed(name, checkpoint, **options):
-    """Go on with a run that was cut short."""
-    options = {"checkpoint": checkpoint, "augment": Cut(name, -1)} | options
-    return long_runs.run(name, resume=True, **options)
 
 
 @pytest.fixture
@@ -61,7 +26,7 @@ def test_a_resumed_run_is_an_undisturbed_one(name, path):
     for n_updates in (2, 4, 7):  # within an epoch of 4 updates, at its end, within
         kept = Checkpoint(path, every_seconds=0)
         cut_short(name, kept, n_updates)
-        long_runs.assert_same(long_runs.outcome(*resumed(name, kept)), expected)
+        long_runs.assert_same(long_runs.outcome(*resume(name, kept)), expected)
         path.unlink()
         kept.previous.unlink()
 
@@ -76,7 +41,7 @@ def test_a_run_loses_no_more_than_since_the_last_checkpoint(every, path):
         assert len(description["plain"]["history/epochs"]) == 2
         assert description["plain"]["n_updates"] == 0
     expected = long_runs.outcome(*long_runs.run("plain"))
-    long_runs.assert_same(long_runs.outcome(*resumed("plain", kept)), expected)
+    long_runs.assert_same(long_runs.outcome(*resume("plain", kept)), expected)
 
 
 def test_torchs_own_generator_is_kept_where_none_is_given(path):
@@ -90,7 +55,7 @@ def test_torchs_own_generator_is_kept_where_none_is_given(path):
         kept = Checkpoint(path, every_seconds=0)
         cut_short("plain", kept, 6, generator=None)
         torch.manual_seed(4)
-        found = long_runs.outcome(*resumed("plain", kept, generator=None))
+        found = long_runs.outcome(*resume("plain", kept, generator=None))
     long_runs.assert_same(found, expected)
 
 
@@ -105,7 +70,7 @@ def test_a_callback_may_draw_from_the_generator_too(path):
 
     kept = Checkpoint(path, every_seconds=0)
     run(partial(cut_short, "plain", kept, 6))
-    found = run(partial(resumed, "plain", kept))
+    found = run(partial(resume, "plain", kept))
     expected = run(partial(long_runs.run, "plain"))
     long_runs.assert_same(long_runs.outcome(*found), long_runs.outcome(*expected))
 
@@ -162,7 +127,7 @@ def test_an_early_stop_stays_one(path):
 def test_the_best_weights_may_lie_before_the_cut(path):
     kept = Checkpoint(path, every_seconds=0)
     cut_short("plain", kept, 6, validation=Errors(0.1))
-    found = resumed("plain", kept, validation=Errors(0.4, 0.3, 0.2))
+    found = resume("plain", kept, validation=Errors(0.4, 0.3, 0.2))
     expected = long_runs.run("plain", validation=Errors(0.1, 0.4, 0.3, 0.2))
     assert found[1].best_epoch == 0
     long_runs.assert_same(long_runs.outcome(*found), long_runs.outcome(*expected))
@@ -174,7 +139,7 @@ def test_divergence_within_a_resumed_epoch_gives_back_good_weights(path):
     poison = Cut("plain", -1)
     poison.change = lambda batch, generator: batch._replace(u=batch.u * 1e38)
     with pytest.warns(ConvergenceWarning, match="Lower `learning_rate`"):
-        model, history = resumed("plain", kept, augment=poison)
+        model, history = resume("plain", kept, augment=poison)
     assert history.stopped == "diverged"
     good, _ = long_runs.run("plain", n_epochs=1)
     for name, weight in good.state_dict().items():
@@ -231,188 +196,6 @@ def test_a_kept_run_is_not_overwritten_by_mistake(path):
     assert path.read_bytes() == before
 
 
-def truncated(path):
-    path.write_bytes(path.read_bytes()[:-100])
-
-
-def foreign(path):
-    path.write_bytes(b"PK\x03\x04" + path.read_bytes()[4:])
-
-
-def empty(path):
-    path.write_bytes(b"")
-
-
-def undescribed(path):
-    save_file(persistence.read(path)[0], path)
-
-
-def of_another_kind(path):
-    tensors, description = persistence.read(path)
-    persistence.write(path, tensors, {**description, "kind": "model"})
-
-
-def without_place(path):
-    tensors, description = persistence.read(path)
-    del description["plain"]["n_updates"]
-    persistence.write(path, tensors, description)
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (truncated, "is not a checkpoint file of crbm, or it is damaged"),
-        (foreign, "is not a checkpoint file of crbm, or it is damaged"),
-        (empty, "is not a checkpoint file of crbm, or it is damaged"),
-        (undescribed, "not a checkpoint of crbm"),
-        (of_another_kind, "no checkpoint"),
-        (without_place, "not a complete checkpoint: 'n_updates'"),
-    ],
-)
-def test_a_wrong_file_is_refused_in_one_line(damage, message, path):
-    long_runs.run("plain", n_epochs=1, checkpoint=Checkpoint(path))
-    damage(path)
-    with pytest.raises(ValueError, match=message) as raised:
-        long_runs.run("plain", checkpoint=Checkpoint(path), resume=True)
-    assert "\n" not in str(raised.value)
-
-
-def test_a_checkpoint_is_no_classifier(path):
-    long_runs.run("plain", n_epochs=1, checkpoint=Checkpoint(path))
-    with pytest.raises(ValueError, match="does not hold a whole classifier"):
-        crbm.load(path)
-
-
-def full_disk(*args):
-    raise OSError(errno.ENOSPC, "No space left on device", "draft")
-
-
-def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on(
-    path, monkeypatch
-):
-    kept = Checkpoint(path, every_seconds=0)
-    cut_short("plain", kept, 5)
-    before = path.read_bytes()
-    monkeypatch.setattr(persistence, "save_file", full_disk)
-    with pytest.warns(RuntimeWarning, match=r"kept.*No space left.*Training continues"):
-        found = resumed("plain", kept)
-    assert path.read_bytes() == before
-    assert sorted(path.parent.iterdir()) == sorted([path, kept.previous])
-    expected = long_runs.outcome(*long_runs.run("plain"))
-    long_runs.assert_same(long_runs.outcome(*found), expected)
-
-
-def test_a_disk_that_is_full_already_is_told_before_the_first_update(path, monkeypatch):
-    usage = namedtuple("usage", "free")(100)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(OSError, match=r"disk of `.*new folder` is full"):
-        long_runs.run("plain", checkpoint=Checkpoint(path), augment=never)
-
-
-def never(batch, generator):
-    raise AssertionError("an update was made")
-
-
-def test_a_second_run_is_refused_with_the_process_of_the_first(path):
-    def start_another(place, epoch):
-        with pytest.raises(OSError, match=rf"in use by process {os.getpid()} on"):
-            long_runs.run("plain", checkpoint=Checkpoint(path), resume=True)
-
-    long_runs.run(
-        "plain", n_epochs=1, checkpoint=Checkpoint(path), callback=start_another
-    )
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_the_lock_of_a_dead_process_is_no_obstacle(path):
-    path.parent.mkdir()
-    lock = path.with_name(f"{path.name}.lock")
-    lock.write_text("4194304 elsewhere")
-    long_runs.run("plain", n_epochs=1, checkpoint=Checkpoint(path))
-    assert not lock.exists()
-
-
-def flipped(path):
-    content = bytearray(path.read_bytes())
-    content[-9] ^= 1
-    path.write_bytes(content)
-
-
-def with_state(change, path):
-    """The checkpoint with its optimiser's state changed, and a digest that fits."""
-    tensors, description = persistence.read(path)
-    change(tensors, description["plain"])
-    persistence.write(path, tensors, description)
-
-
-STATES = {
-    "a flipped bit": flipped,
-    "no moment": partial(with_state, lambda t, p: t.pop("optimizer/state/0/exp_avg")),
-    "no state": partial(
-        with_state,
-        lambda t, p: [t.pop(name) for name in list(t) if "optimizer/state" in name],
-    ),
-    "a moment of another shape": partial(
-        with_state, lambda t, p: t.update({"optimizer/state/0/exp_avg": torch.ones(3)})
-    ),
-    "a group of text": partial(
-        with_state, lambda t, p: p["optimizer/param_groups"][0].update(betas="x")
-    ),
-    "weights of another type": partial(
-        with_state, lambda t, p: t.update({"weights/bias_v": torch.ones(6).double()})
-    ),
-    "half a generator": partial(
-        with_state, lambda t, p: t.update({"random/now": torch.ones(9).byte()})
-    ),
-    "a count that is none": partial(with_state, lambda t, p: p.update(n_updates=-1)),
-    "a huge number": partial(with_state, lambda t, p: p.update(total_loss=10**400)),
-    "epochs that are none": partial(
-        with_state, lambda t, p: p.update({"history/epochs": [{"loss": "low"}]})
-    ),
-}
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(name, path):
-    kept = Checkpoint(path, every_seconds=0)
-    cut_short("adam", kept, 6)
-    STATES[name](path)
-    with pytest.warns(RuntimeWarning, match=r"continues from `.*kept\.previous\."):
-        found = resumed("adam", kept)
-    expected = long_runs.outcome(*long_runs.run("adam"))
-    long_runs.assert_same(long_runs.outcome(*found), expected)
-    assert path.with_name("kept.damaged.safetensors").exists()
-
-
-def test_without_a_whole_one_the_damage_is_told_before_training(path):
-    kept = Checkpoint(path, every_seconds=0)
-    cut_short("adam", kept, 6)
-    for file in (path, kept.previous):
-        STATES["no moment"](file)
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"is not a complete checkpoint: .*exp_avg"):
-        resumed("adam", kept, augment=Cut("adam", 0))
-    assert path.read_bytes() == before
-
-
-def test_stored_chains_of_another_model_are_refused(path):
-    kept = Checkpoint(path, every_seconds=0)
-    cut_short("persistent", kept, 3)
-    for file in (path, kept.previous):
-        with_state(lambda t, p: t.update({"objective/0": torch.ones(16, 5)}), file)
-    with pytest.raises(ValueError, match="stored chains are not states of this model"):
-        resumed("persistent", kept)
-
-
-def test_drafts_of_killed_runs_are_cleared_away(path):
-    path.parent.mkdir()
-    (path.parent / f"{path.name}abc.part").write_bytes(b"half")
-    other = path.parent / "notes.part"
-    other.write_bytes(b"mine")
-    long_runs.run("plain", n_epochs=1, checkpoint=Checkpoint(path))
-    assert sorted(path.parent.iterdir()) == sorted([path, other])
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"every_seconds": -1.0}, "`every_seconds`"), ({"every_epochs": 0}, "at least 1")],
@@ -433,6 +216,6 @@ def test_a_rule_without_memory_needs_no_state(path):
 
     kept = Checkpoint(path, every_seconds=0)
     cut_short("plain", kept, 5, objective=rule)
-    found = resumed("plain", kept, objective=rule)
+    found = resume("plain", kept, objective=rule)
     expected = long_runs.run("plain", objective=rule)
     long_runs.assert_same(long_runs.outcome(*found), long_runs.outcome(*expected))
