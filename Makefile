@@ -18,8 +18,8 @@ test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	sed "s/^torch==.*/torch==$(or $(TORCH),2.6.0)/" constraints-lowest.txt > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint .venv-lowest/constraints.txt --editable '.[data]' \
-		beartype hypothesis pandas pytest
+		--constraint .venv-lowest/constraints.txt --editable . \
+		beartype hypothesis liac-arff pandas pyarrow pytest
 	.venv-lowest/bin/python -m pytest -q $(CORE_TESTS)
 
 # Fuzzers, kills, hostile requests and data: at most 20 minutes.

@@ -12,6 +12,8 @@ from typing import Any
 from crbm.messages import one_line
 
 MAX_BYTES = 4 * 2**30  # default limit on the uncompressed size of a file
+# Compressed files may unpack to this size, and to this multiple of their own more.
+UNPACKED_FREE, UNPACKED_RATIO = 64 * 2**20, 256
 MAX_INFERRED = 2**20  # most columns to infer from the largest index in a file
 DEFLATE_RATIO = 1040  # deflate compresses by a factor of at most about 1032
 _CHUNK = 2**20
@@ -41,13 +43,27 @@ def is_gzip(path: Path) -> bool:
         return stream.read(2) == b"\x1f\x8b"
 
 
+def size_limit(path: Path, max_bytes: int | None, *, packed: bool) -> int:
+    """Most bytes to read from a file: `max_bytes`, if it is given.
+
+    The default for a packed file grows with its size, so that a small file cannot
+    fill the memory.
+    """
+    if max_bytes is not None:
+        return max_bytes
+    if not packed:
+        return MAX_BYTES
+    return min(MAX_BYTES, UNPACKED_FREE + UNPACKED_RATIO * path.stat().st_size)
+
+
 def open_stream(path: Path) -> io.BufferedIOBase:
     """Open the file for reading; gzip is decompressed."""
     return gzip.open(path, "rb") if is_gzip(path) else path.open("rb")
 
 
-def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """The decompressed content; raises if it is empty or exceeds `max_bytes`."""
+def read_bytes(path: Path, max_bytes: int | None = None) -> bytes:
+    """The decompressed content; raises if it is empty or larger than allowed."""
+    max_bytes = size_limit(path, max_bytes, packed=is_gzip(path))
     chunks: list[bytes] = []
     size = 0
     with open_stream(path) as stream:
@@ -69,7 +85,7 @@ def read_exactly(path: Path, stream: io.BufferedIOBase, size: int) -> bytes:
         raise file_error(path, f"truncated or damaged gzip ({error}).") from error
 
 
-def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
+def read_text(path: Path, max_bytes: int | None = None) -> str:
     """The decompressed content as UTF-8 text."""
     content = read_bytes(path, max_bytes)
     try:

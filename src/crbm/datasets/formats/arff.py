@@ -28,7 +28,6 @@ from crbm.datasets.formats._columns import (
     outputs,
 )
 from crbm.datasets.formats._common import (
-    MAX_BYTES,
     file_error,
     file_name,
     read_text,
@@ -47,7 +46,7 @@ def read(
     path: Path | str,
     labels: Labels | Path | None = None,
     *,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
 ) -> Dataset:
     """Read an ARFF file; sparse rows give a CSR `X`.
 

@@ -9,31 +9,35 @@ from typing import Any
 
 from crbm.datasets.formats._columns import check_unique
 from crbm.datasets.formats._common import (
-    MAX_BYTES,
     file_error,
     require,
+    size_limit,
     too_large_error,
 )
 from crbm.datasets.formats.naming import finish
 from crbm.preprocessing import Table
 
 
-def read_parquet(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
+def read_parquet(path: Path, *, max_bytes: int | None = None) -> Table:
     """Read a Parquet file, without the index of a pandas frame."""
     parquet = require("pyarrow.parquet", "pyarrow", "Reading Parquet")
 
+    allowed = size_limit(path, max_bytes, packed=False)
+
     def read() -> Any:
         with parquet.ParquetFile(path) as file:
-            _check_parquet(path, file, max_bytes)
+            _check_parquet(path, file, allowed)
             return file.read()
 
     return _to_table(path, _read(path, read, "Parquet"))
 
 
-def read_arrow(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
+def read_arrow(path: Path, *, max_bytes: int | None = None) -> Table:
     """Read an Arrow or Feather file, without the index of a pandas frame."""
     pa = require("pyarrow", "pyarrow", "Reading Arrow")
     ipc = require("pyarrow.ipc", "pyarrow", "Reading Arrow")
+
+    allowed = size_limit(path, max_bytes, packed=False)
 
     def read() -> Any:
         batches, size = [], 0
@@ -41,8 +45,8 @@ def read_arrow(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
             for number in range(file.num_record_batches):
                 batches.append(file.get_batch(number))
                 size += batches[-1].nbytes
-                if size > max_bytes:
-                    raise too_large_error(path, f"more than {max_bytes}", max_bytes)
+                if size > allowed:
+                    raise too_large_error(path, f"more than {allowed}", allowed)
             table = pa.Table.from_batches(batches, file.schema)
             table.validate(full=True)  # offsets may point outside of the file
             return table

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from crbm.datasets.formats._columns import check_unique
 from crbm.datasets.formats._common import (
-    MAX_BYTES,
     file_error,
     read_bytes,
     require,
@@ -27,6 +26,8 @@ from crbm.preprocessing import Table
 SEPARATORS = (",", ";", "\t", "|")
 # Missing values beside those that pyarrow knows (empty, NA, null, NaN, ...).
 NO_VALUES = ("?", "#NV", "#N/V", "None")
+# Memory of a column beside its values, and of the values per byte of the file.
+COLUMN_BYTES, MEMORY_RATIO = 14_000, 32
 _SAMPLE = 2**16  # characters from which separator and decimal point are inferred
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -45,7 +46,7 @@ class Dialect(NamedTuple):
     decimal: str
 
 
-def read_csv(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
+def read_csv(path: Path, *, max_bytes: int | None = None) -> Table:
     """Read a file whose first line names the columns.
 
     The separator (comma, semicolon, tab or bar), the decimal point or comma and the
@@ -65,6 +66,7 @@ def read_csv(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
     sample = content[:n_bytes].decode(errors="ignore")
     dialect = recognise_dialect(sample, whole=len(content) <= n_bytes)
     names = _header(path, sample, dialect.separator)
+    _check_width(path, len(names), len(content))
     frame = _parse(path, content, names, dialect)
     if not frame.num_rows:
         raise file_error(path, "no rows after the header.")
@@ -150,6 +152,21 @@ def _header(path: Path, sample: str, separator: str) -> list[str]:
         raise file_error(path, "the first line must name the columns.", line=1)
     check_unique(path, [name for name in names if name], "column")
     return names
+
+
+def _check_width(path: Path, n_columns: int, size: int) -> None:
+    """Refuse names of columns that would take far more memory than the file.
+
+    With this check, reading takes at most 512 MiB and 32 times the file's size.
+    """
+    needed, allowed = n_columns * COLUMN_BYTES, 2**29 + MEMORY_RATIO * size
+    if needed > allowed:
+        raise file_error(
+            path,
+            f"{n_columns} columns in {size} bytes; at most {allowed // COLUMN_BYTES} "
+            "are read from a CSV file of this size. Use NPZ or libsvm for wide tables.",
+            line=1,
+        )
 
 
 def _parse(path: Path, content: bytes, names: list[str], dialect: Dialect) -> Any:

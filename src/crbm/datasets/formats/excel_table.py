@@ -8,9 +8,9 @@ from typing import Any
 
 from crbm.datasets.formats._columns import check_unique
 from crbm.datasets.formats._common import (
-    MAX_BYTES,
     file_error,
     require,
+    size_limit,
     too_large_error,
 )
 from crbm.datasets.formats.naming import finish
@@ -18,10 +18,10 @@ from crbm.preprocessing import Table
 from crbm.preprocessing.table import to_column
 
 
-def read_excel(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
+def read_excel(path: Path, *, max_bytes: int | None = None) -> Table:
     """Read the first sheet of an .xlsx file, whose first row names the columns."""
     calamine = require("python_calamine", "python-calamine", "Reading Excel")
-    _check_size(path, max_bytes)
+    _check_size(path, size_limit(path, max_bytes, packed=True))
     try:
         with calamine.CalamineWorkbook.from_path(str(path)) as book:
             sheet = book.get_sheet_by_index(0)

@@ -14,12 +14,12 @@ import numpy as np
 from crbm.datasets.dataset import Array, Dataset
 from crbm.datasets.formats._common import (
     DEFLATE_RATIO,
-    MAX_BYTES,
     file_error,
     file_name,
     is_gzip,
     open_stream,
     read_exactly,
+    size_limit,
     too_large_error,
 )
 
@@ -27,7 +27,7 @@ _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E:
 _CODES = {np.dtype(kind): code for code, kind in _TYPES.items()}
 
 
-def read_array(path: Path | str, *, max_bytes: int = MAX_BYTES) -> Array:
+def read_array(path: Path | str, *, max_bytes: int | None = None) -> Array:
     """Read one array from an IDX file, in the machine's byte order.
 
     The size in the header is checked against the file before memory is allocated.
@@ -70,14 +70,15 @@ def _header(
     return np.dtype(_TYPES[magic[2]]), struct.unpack(f">{n_axes}I", axes)
 
 
-def _check_size(path: Path, size: int, max_bytes: int) -> None:
+def _check_size(path: Path, size: int, max_bytes: int | None) -> None:
     on_disk = path.stat().st_size
     possible = on_disk * DEFLATE_RATIO if is_gzip(path) else on_disk
     if size > possible:
         problem = f"the header declares {size} bytes; the file cannot hold more than "
         raise file_error(path, f"{problem}{possible}.")
-    if size > max_bytes:
-        raise too_large_error(path, size, max_bytes)
+    allowed = size_limit(path, max_bytes, packed=is_gzip(path))
+    if size > allowed:
+        raise too_large_error(path, size, allowed)
 
 
 def write_array(path: Path | str, values: Array) -> None:
@@ -94,7 +95,7 @@ def write_array(path: Path | str, values: Array) -> None:
 
 
 def read(
-    path: Path | str, labels: Path | None = None, *, max_bytes: int = MAX_BYTES
+    path: Path | str, labels: Path | None = None, *, max_bytes: int | None = None
 ) -> Dataset:
     """Read images as rows of `X`, and the class file `labels` as one-hot `Y`."""
     path = Path(path)

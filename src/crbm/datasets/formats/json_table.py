@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crbm.datasets.formats._common import MAX_BYTES, file_error, read_text
+from crbm.datasets.formats._common import file_error, read_text
 from crbm.preprocessing import Table
 from crbm.preprocessing.table import to_column
 
 
-def read_json(path: Path, *, max_bytes: int = MAX_BYTES) -> Table:
+def read_json(path: Path, *, max_bytes: int | None = None) -> Table:
     """Read a file of objects whose keys are the columns; null or no key is missing."""
     text = read_text(path, max_bytes)
     columns: dict[str, list[Any]] = {}

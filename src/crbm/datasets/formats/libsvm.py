@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats._columns import dense_if_small
 from crbm.datasets.formats._common import (
-    MAX_BYTES,
     MAX_INFERRED,
     file_error,
     file_name,
@@ -41,7 +40,7 @@ def read(
     n_features: int | None = None,
     n_labels: int | None = None,
     zero_based: bool = False,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
 ) -> Dataset:
     """Read a multi-label libsvm file; `X` is CSR.
 

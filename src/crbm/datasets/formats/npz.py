@@ -20,19 +20,22 @@ from crbm.datasets.dataset import Array, Dataset, Matrix
 from crbm.datasets.formats._columns import inputs, outputs
 from crbm.datasets.formats._common import (
     DEFLATE_RATIO,
-    MAX_BYTES,
     MAX_INFERRED,
     file_error,
     file_name,
+    size_limit,
     too_large_error,
 )
 
+# Most memory that reading takes, in sizes of the arrays: int8 becomes float32.
+MEMORY_RATIO = 8
+_PIECE = 2**20
 _PARTS = ("data", "indices", "indptr", "shape")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError)
 _UNSUPPORTED = (NotImplementedError, RuntimeError, KeyError, SyntaxError, TypeError)
 
 
-def read_arrays(path: Path | str, *, max_bytes: int = MAX_BYTES) -> dict[str, Array]:
+def read_arrays(path: Path | str, *, max_bytes: int | None = None) -> dict[str, Array]:
     """Read all arrays of the archive; sizes are checked before allocation.
 
     Examples
@@ -50,7 +53,7 @@ def read_arrays(path: Path | str, *, max_bytes: int = MAX_BYTES) -> dict[str, Ar
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            _check_sizes(path, members, max_bytes)
+            _check_sizes(path, members, size_limit(path, max_bytes, packed=True))
             return {
                 _array_name(path, member): _read_array(path, archive, member)
                 for member in members
@@ -86,17 +89,26 @@ def _array_name(path: Path, member: zipfile.ZipInfo) -> str:
 def _read_array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
     try:
         with archive.open(member) as stream:
-            header = _read_header(path, stream, member)
-            content = stream.read(header[3])
+            shape, fortran, dtype, size = _read_header(path, stream, member)
+            content = np.empty(size, dtype=np.uint8)
+            _fill(content.data, stream)
+        values = content.view(dtype).reshape(shape, order="F" if fortran else "C")
     except (*_BROKEN, *_UNSUPPORTED) as error:
         if isinstance(error, ValueError) and str(path) in str(error):
             raise
         raise file_error(path, f"damaged ({error}).", member=member.filename) from error
-    shape, fortran, dtype, _ = header
-    values = np.frombuffer(content, dtype=dtype).reshape(
-        shape, order="F" if fortran else "C"
-    )
-    return values.astype(dtype.newbyteorder("="))  # frombuffer is read-only; copy
+    return values.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _fill(content: memoryview, stream: Any) -> None:
+    """Read into memory that is there, to its end and that of the stream."""
+    place = 0
+    while place < len(content):
+        count = stream.readinto(content[place : place + _PIECE])
+        if not count:
+            raise EOFError(f"{len(content) - place} bytes are missing")
+        place += count
+    stream.read(1)  # checks the checksum
 
 
 def _read_header(
@@ -126,7 +138,7 @@ def _read_header(
     return shape, fortran, dtype, size
 
 
-def read(path: Path | str, *, max_bytes: int = MAX_BYTES) -> Dataset:
+def read(path: Path | str, *, max_bytes: int | None = None) -> Dataset:
     """Read a data set in the format of `write`.
 
     `X` and `Y` may be dense or sparse; without `Y` there are no labels. Arrays named

@@ -12,7 +12,7 @@ import numpy as np
 
 from crbm.datasets.dataset import Array, Dataset
 from crbm.datasets.formats._columns import Labels, label_columns
-from crbm.datasets.formats._common import MAX_BYTES, file_error, file_name
+from crbm.datasets.formats._common import file_error, file_name
 from crbm.datasets.formats.arrow_table import read_arrow, read_parquet
 from crbm.datasets.formats.csv_table import read_csv
 from crbm.datasets.formats.excel_table import read_excel
@@ -32,7 +32,7 @@ READERS: dict[str, Callable[..., Table]] = {
 }
 
 
-def read_table(path: Path | str, kind: str, *, max_bytes: int = MAX_BYTES) -> Table:
+def read_table(path: Path | str, kind: str, *, max_bytes: int | None = None) -> Table:
     """Read the columns of a file as they are.
 
     Examples
@@ -59,7 +59,7 @@ def read(
     *,
     label_separator: str | None = None,
     raw: bool = False,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
 ) -> Dataset:
     """Read a table whose columns are features and labels.
 
