@@ -10,6 +10,7 @@ from sklearn.base import clone
 from benchmarks import (
     floor,
     growth,
+    images,
     loops,
     memory,
     multilabel,
@@ -79,6 +80,7 @@ SUITES: dict[str, Callable[[Echo], list[dict[str, Any]]]] = {
     "peers": peers.rows,
     "growth": growth.rows,
     "loops": loops.rows,
+    "images": images.rows,
     "network": network.rows,
     "precision": precision.rows,
     "large": _large,

@@ -14,6 +14,7 @@ from benchmarks import (
     against,
     floor,
     growth,
+    images,
     loops,
     memory,
     multilabel,
@@ -48,6 +49,17 @@ def test_steps_are_measured_beside_their_products(monkeypatch):
     ]
     for row in rows:
         assert row["ratio"] == pytest.approx(row["ms"] / row["bare products ms"])
+
+
+def test_labelling_a_folder_of_images_takes_bounded_memory(monkeypatch):
+    monkeypatch.setattr(images, "N_IMAGES", 3)
+    monkeypatch.setattr(images, "LARGEST", 128)
+    monkeypatch.setattr(images, "SETTINGS", {"channels": (4, 8)})
+    (row,) = images.rows(echo=lambda text: None)
+    assert row["images"] == 3
+    assert row["model file MB"] < 5
+    if row["peak MB"] is not None:  # not Linux
+        assert 50 < row["peak MB"] < 1500
 
 
 def test_steps_with_a_network_are_measured_beside_their_parts(monkeypatch):

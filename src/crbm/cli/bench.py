@@ -12,7 +12,9 @@ from rich.table import Table
 
 from crbm.cli.errors import plain_errors
 
-NAMES = "floor, multilabel, peers, growth, loops, network, precision, large, serve"
+NAMES = (
+    "floor, multilabel, peers, growth, loops, images, network, precision, large, serve"
+)
 
 
 @plain_errors

@@ -45,8 +45,13 @@ def write(
     notices: Sequence[str],
 ) -> None:
     """Write the page."""
+    write_page(path, render(classifier, assessment, notices))
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page; the file is complete whenever it exists."""
     with paths.replacing(path) as draft:
-        draft.write_text(render(classifier, assessment, notices), encoding="utf-8")
+        draft.write_text(page, encoding="utf-8")
 
 
 def render(
@@ -59,17 +64,36 @@ def render(
     data = described["fitted"].get("trained_on_", {})
     name = escape(str(data.get("name") or "unnamed data"))
     facts = described["parameters"] | described["versions"]
-    template = resources("crbm.commands").joinpath("report.html").read_text("utf-8")
-    return Template(template).substitute(
+    return fill_page(
         title=f"{described['class']} on {name}",
         subtitle=_subtitle(classifier, data),
-        notices=notice_list(notices),
+        notices=notices,
         scores=_scores(assessment),
         calibration=_calibration(assessment),
         couplings=_couplings(classifier),
         labels=_labels(classifier, assessment),
         tried=_tried(classifier),
-        parameters=html.facts(facts),
+        parameters=facts,
+    )
+
+
+def fill_page(
+    *,
+    notices: Sequence[str],
+    parameters: Mapping[str, Any],
+    calibration: str = "",
+    couplings: str = "",
+    **sections: str,
+) -> str:
+    """The page with its sections filled in."""
+    template = resources("crbm.commands").joinpath("report.html").read_text("utf-8")
+    items = "".join(f"<li>{html.sentence(notice)}</li>" for notice in notices)
+    return Template(template).substitute(
+        notices=f'<ul class="notices">{items}</ul>' if items else "",
+        parameters=html.facts(parameters),
+        calibration=calibration,
+        couplings=couplings,
+        **sections,
     )
 
 
@@ -100,27 +124,52 @@ def _subtitle(classifier: LabelSetClassifier, data: Mapping[str, Any]) -> str:
     )
 
 
-def notice_list(notices: Sequence[str]) -> str:
-    """Notices as a list, or nothing."""
-    items = "".join(f"<li>{html.sentence(notice)}</li>" for notice in notices)
-    return f'<ul class="notices">{items}</ul>' if items else ""
-
-
 def _scores(assessment: Assessment | None) -> str:
     if assessment is None:
-        return "<h2>Held-out rows</h2><p>No rows were held out.</p>"
+        return held_out_section("rows", None)
     found = assessment.scores()
-    rows = [{"": name, **titled(scores)} for name, scores in found.items()]
-    table = html.table(
-        rows,
-        row_class=lambda row: "own" if row[""] == assessment.model else "",
+    table = scores_table(
+        {name: titled(scores) for name, scores in found.items()},
+        own=assessment.model,
         best=_best(found.values()),
     )
+    counts = len(assessment.truth), assessment.n_train
+    return held_out_section("rows", counts, table)
+
+
+def held_out_section(
+    cases: str, counts: tuple[int, int] | None, table: str = "", remark: str = ""
+) -> str:
+    """The section on the held-out cases.
+
+    Parameters
+    ----------
+    cases
+        "rows" or "images".
+    counts
+        How many were held out, and how many the answers were learned from; None if none
+        were held out.
+    table, remark
+        The scores, and a sentence about them.
+    """
+    if counts is None:
+        return f"<h2>Held-out {cases}</h2><p>No {cases} were held out.</p>"
+    n_cases, n_train = counts
     return (
-        f"<h2>{len(assessment.truth)} held-out rows</h2>"
-        f"<p>Each answer was learned from the other {assessment.n_train} rows. The "
-        "saved model has learned from all of them.</p>"
+        f"<h2>{n_cases} held-out {cases}</h2><p>Each answer was learned from the other "
+        f"{n_train} {cases}. The saved model has learned from all of them. {remark}</p>"
         f"{table}"
+    )
+
+
+def scores_table(
+    scores: Mapping[str, Mapping[str, str]], *, own: str, best: Mapping[str, str]
+) -> str:
+    """The scores of each answer as a table; the row of `own` stands out."""
+    return html.table(
+        [{"": name, **of_it} for name, of_it in scores.items()],
+        row_class=lambda row: "own" if row[""] == own else "",
+        best=best,
     )
 
 

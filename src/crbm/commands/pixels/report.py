@@ -6,20 +6,24 @@ import base64
 import io
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files as resources
 from pathlib import Path
-from string import Template
 
 import numpy as np
 from PIL import Image
 
-from crbm import paths
 from crbm.commands import html
 from crbm.commands.pixels.assessment import Assessment, Case
 from crbm.commands.pixels.inspect import describe
 from crbm.commands.pixels.measures import COLUMNS, label_measures
 from crbm.commands.pixels.model import labels_of
-from crbm.commands.report import notice_list, path_of, percent
+from crbm.commands.report import (
+    fill_page,
+    held_out_section,
+    path_of,
+    percent,
+    scores_table,
+    write_page,
+)
 from crbm.datasets import MaskLabels
 from crbm.estimators import PixelClassifier
 
@@ -34,8 +38,7 @@ def write(
     notices: Sequence[str],
 ) -> None:
     """Write the page."""
-    with paths.replacing(path) as draft:
-        draft.write_text(render(classifier, assessment, notices), encoding="utf-8")
+    write_page(path, render(classifier, assessment, notices))
 
 
 def render(
@@ -49,19 +52,16 @@ def render(
     name = escape(str(data.get("name") or "unnamed images"))
     facts = described["settings"] | described["versions"]
     labels = labels_of(classifier)
-    template = resources("crbm.commands").joinpath("report.html").read_text("utf-8")
-    return Template(template).substitute(
+    return fill_page(
         title=f"{described['kind']} on {name}",
         subtitle=f"{data.get('n_cases', '?')} images, {len(labels)} labels: "
         f"{escape(', '.join(labels.names[:20]))}.",
-        notices=notice_list(notices),
+        notices=notices,
         scores=_scores(assessment),
-        calibration="",
-        couplings="",
         labels=_labels(assessment, labels),
         tried=_pictures(assessment, labels)
         + f"<h2>Training</h2>{html.table(described['training'])}",
-        parameters=html.facts(facts),
+        parameters=facts,
     )
 
 
@@ -78,22 +78,17 @@ def titled(scores: dict[str, float]) -> dict[str, str]:
 
 def _scores(assessment: Assessment | None) -> str:
     if assessment is None:
-        return "<h2>Held-out images</h2><p>No images were held out.</p>"
+        return held_out_section("images", None)
     found = assessment.scores()
-    rows = [{"": name, **titled(scores)} for name, scores in found.items()]
     best = {key: max(scores[key] for scores in found.values()) for key in COLUMNS}
-    table = html.table(
-        rows,
-        row_class=lambda row: "own" if row[""] == assessment.model else "",
+    table = scores_table(
+        {name: titled(scores) for name, scores in found.items()},
+        own=assessment.model,
         best=titled(best),
     )
-    n_images = len(assessment.counts[assessment.model])
-    return (
-        f"<h2>{n_images} held-out images</h2><p>Each answer was learned from the other "
-        f"{assessment.n_train} images. The saved model has learned from all of them. "
-        "IoU is the intersection of true and predicted pixels over their union.</p>"
-        f"{table}"
-    )
+    counts = len(assessment.counts[assessment.model]), assessment.n_train
+    remark = "IoU is the intersection of true and predicted pixels over their union."
+    return held_out_section("images", counts, table, remark)
 
 
 def _labels(assessment: Assessment | None, labels: MaskLabels) -> str:
