@@ -11,8 +11,10 @@ from torch import nn
 
 import crbm
 from conftest import seeded
+from crbm.commands.pixels.baselines import mean_mask
 from crbm.estimators.pixels import answers, augmentation
 from crbm.estimators.pixels.batches import ImageBatches, Scaling
+from discs import disc
 
 QUICK = {"channels": (4, 6), "n_hidden": 3, "n_epochs": 2, "batch_size": 2}
 
@@ -70,6 +72,20 @@ def test_training_raises_the_joint_likelihood_above_independent_pixels(tiny):
     marginal = np.tensordot(p, ALL_MASKS, 1)
     apart = np.where(ALL_MASKS, marginal, 1 - marginal).prod((1, 2))
     assert np.abs(p - apart).max() > 0.01  # the pixels depend on each other
+
+
+def test_few_updates_by_the_defaults_beat_the_mean_mask():
+    rng = np.random.default_rng(0)
+    data = [disc(rng, *rng.integers(24, 33, 2)) for _ in range(32)]
+    images, masks = zip(*data, strict=True)
+    classifier = crbm.PixelClassifier(n_epochs=4, random_state=0)
+    classifier.fit(list(images[:20]), list(masks[:20]))
+    common = mean_mask(masks[:20], n_labels=2)
+    found = [classifier.predict(list(images[20:])), [common(x) for x in images[20:]]]
+    ours, baseline = (
+        crbm.metrics.iou(masks[20:], answer, "image", classes=[1]) for answer in found
+    )
+    assert ours > baseline + 0.1
 
 
 def test_known_pixels_condition_the_others(tiny):

@@ -130,7 +130,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
     ignore: int = -1
     augment: Any = True
     n_epochs: int = 100
-    batch_size: int = 16
+    batch_size: int = 8
     learning_rate: float = 4e-3
     random_state: Any = None
     n_threads: int | None = None
