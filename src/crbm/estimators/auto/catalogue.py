@@ -5,12 +5,14 @@ from __future__ import annotations
 from crbm.estimators.auto.committee import Committee
 from crbm.estimators.auto.members import Member
 from crbm.estimators.auto.ridge_member import RidgeMember
+from crbm.estimators.auto.svm_member import SVMMember
 from crbm.estimators.auto.trees import BoostingMember, ForestMember
 
 # In the order in which they are tried.
 MEMBERS = (
     "forest",
     "ridge, kernel",
+    "svm, kernel",
     "boosting",
     "hash-crbm, kernel",
     "hash-crbm, stack",
@@ -23,7 +25,7 @@ STACKED = ("forest", "ridge, kernel", "boosting")
 
 def make_member(name: str) -> Member:
     """An unfitted member."""
-    for kind in (ForestMember, RidgeMember, BoostingMember):
+    for kind in (ForestMember, RidgeMember, SVMMember, BoostingMember):
         if name == kind.name:
             return kind()
     if name not in MEMBERS:

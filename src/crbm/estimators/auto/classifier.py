@@ -24,6 +24,7 @@ from crbm.estimators.auto.catalogue import MEMBERS, STACKED, make_member
 from crbm.estimators.auto.members import Inputs, Member, Task
 from crbm.estimators.auto.pool import Pool, judge
 from crbm.estimators.auto.scaling import least_seconds
+from crbm.estimators.auto.svm_member import SVMMember
 from crbm.estimators.members import all_or_nothing
 from crbm.estimators.predictor import LabelSetClassifier
 from crbm.types import Batch
@@ -38,12 +39,14 @@ FITTING_SHARE = 0.93
 class AutoClassifier(LabelSetClassifier):
     """Labels predicted together, without parameters to choose.
 
-    Several members are fitted: a random forest, kernel ridge regression, boosted trees,
-    and HashCRBMs on scaled inputs, on kernel features and on the log-odds of the other
-    members. The scaling and the kernel are chosen by left-out cases. Each member is
-    judged on cases that it did not learn from, and their log probabilities are pooled
-    with the weights that make those cases most likely. The result is one joint
-    distribution p(v | u), from which the best answer for `metric` is derived.
+    Several members are fitted: a random forest, kernel ridge regression, support vector
+    machines on label sets, boosted trees, and HashCRBMs on scaled inputs, on kernel
+    features and on the log-odds of the other members. The scaling and the kernel are
+    chosen by left-out cases. Each member is judged on cases that it did not learn from,
+    and their log probabilities are pooled with the weights that make those cases most
+    likely. The result is one joint distribution p(v | u), from which the best answer
+    for `metric` is derived. For whole label sets the weights are chosen by how often
+    the likeliest set is right.
 
     Parameters
     ----------
@@ -219,6 +222,8 @@ class AutoClassifier(LabelSetClassifier):
         kind, _, source = name.partition(", ")
         if kind == "forest":
             return len(task.table) > 0
+        if kind == "svm":
+            return SVMMember.suits(task)
         if source == "stack" and not set(STACKED) & set(names):
             return False
         if kind == "logistic" and self.members is None and task.use_sets:
@@ -259,7 +264,11 @@ class AutoClassifier(LabelSetClassifier):
 
     def _joint(self, u: Tensor, known: Tensor | None) -> Joint:
         """p(v | u) given the known labels, `mixed`."""
-        joint = self.pool_.joint(u.double().numpy())
+        return self._given(
+            self.pool_.joint(self.pool_.predict(u.double().numpy())), known
+        )
+
+    def _given(self, joint: Joint, known: Tensor | None) -> Joint:
         return joint if known is None else mixture.given(joint, known.double())[0]
 
     def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
@@ -268,7 +277,11 @@ class AutoClassifier(LabelSetClassifier):
     def _labels(
         self, u: Tensor, known: Tensor | None, p: np.ndarray | None = None
     ) -> np.ndarray:
-        if self.metric not in ("subset_accuracy", "example_f1", "jaccard"):
+        if self.metric == "subset_accuracy":
+            found = self.pool_.predict(u.double().numpy())
+            joint = self._given(self.pool_.joint(found), known)
+            return self.pool_.whole_sets(found, joint)
+        if self.metric not in ("example_f1", "jaccard"):
             return super()._labels(u, known, p)
         joint = self._joint(u, known)
         total = (1 - joint.share).clamp_min(torch.finfo(torch.float64).tiny)
@@ -284,7 +297,7 @@ class AutoClassifier(LabelSetClassifier):
 
     def training_summary(self) -> dict[str, Any]:
         """The members in use, the best log loss of one of them, and the time."""
-        used = [e for e in self.leaderboard_ if max(e.label_weight, e.set_weight) > 0]
+        used = [entry for entry in self.leaderboard_ if any(entry[-3:])]
         return {
             "members": [entry.member for entry in used],
             "best_member_log_loss": min(entry.log_loss for entry in self.leaderboard_),

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from crbm import metrics
 from crbm.estimators import files
 from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
 from crbm.estimators.hash_crbm import HashCRBMClassifier
@@ -24,12 +25,18 @@ MOST_SCORES = 10**6
 TRAINING: dict[str, Any] = {
     "preprocessing": "none",
     "optimizer": torch.optim.Adam,
-    "l2": 0.01,
     "n_epochs": 100,
     "early_stopping": True,
     "stop_by": "log_loss",
     "patience": 5,
 }
+# What HashCRBMs are tried with, as long as the first model gets better: hidden units
+# first, then weaker penalties for inputs that say nearly everything.
+TRIALS: tuple[dict[str, Any], ...] = (
+    {"n_hidden": 32, "l2": 1e-2, "learning_rate": 1e-3},
+    {"n_hidden": 0, "l2": 1e-3, "learning_rate": 3e-3},
+    {"n_hidden": 0, "l2": 1e-4, "learning_rate": 1e-2},
+)
 
 
 class Committee(Member):
@@ -64,7 +71,10 @@ class Committee(Member):
         for number, held_out in enumerate(task.folds):
             if number and not task.in_time():
                 break
-            model = self._train(task, U, held_out, number)
+            if number == 0:
+                model = self._choose(task, U, held_out)
+            else:
+                model = self._train(task, U, held_out, number)
             self.models.append(model)
             self.rows.append(_rows_of(model, task.table) if self.predicts_sets else _NO)
             found = self._ask(model, self.rows[-1], U[held_out], len(task.table))
@@ -75,25 +85,44 @@ class Committee(Member):
         self.table = task.table if self.predicts_sets else None
         self.out_of_fold = Prediction(marginals, sets if self.predicts_sets else None)
 
+    def _choose(
+        self, task: Task, U: np.ndarray, held_out: np.ndarray
+    ) -> StructuredClassifier:
+        """The best model of the first fold; the others are trained as it was."""
+        first, *others = self._trials(len(U), task)
+        self.options = best = first
+        model = self._train(task, U, held_out, 0)
+        loss = _loss(model, U[held_out], task.Y[held_out])
+        for options in others:
+            if not task.in_time():
+                break
+            self.options = options
+            other = self._train(task, U, held_out, 0)
+            found = _loss(other, U[held_out], task.Y[held_out])
+            if found >= loss:
+                break
+            model, best, loss = other, options, found
+        self.options = best
+        return model
+
+    def _trials(self, n_cases: int, task: Task) -> list[dict[str, Any]]:
+        """What the models may be trained with."""
+        if not self.predicts_sets:
+            return [{"l2": 1e-2, "learning_rate": 3e-3}]
+        few = n_cases * len(task.table) <= MOST_SCORES
+        shared = {"base_measure": "counts", "radius": None, "init_scale": 0.3}
+        return [{**shared, **own} for own in TRIALS[0 if few else 1 :]]
+
     def _train(
         self, task: Task, U: np.ndarray, held_out: np.ndarray, number: int
     ) -> StructuredClassifier:
         rest = np.setdiff1d(np.arange(len(U)), held_out)
-        options = dict(TRAINING) | {
-            "batch_size": 64 if len(rest) <= 5000 else 256,
-            "random_state": task.seed + number,
-            "learning_rate": 3e-3,
-        }
-        if self.predicts_sets:
-            few = len(rest) * len(task.table) <= MOST_SCORES
-            options |= {
-                "learning_rate": 1e-3,
-                "base_measure": "counts",
-                "radius": None,
-                "init_scale": 0.3,
-                "n_hidden": 32 if few else 0,
-            }
-        model = self.CLASSES[self.kind](**options)
+        model = self.CLASSES[self.kind](
+            **TRAINING,
+            **self.options,
+            batch_size=64 if len(rest) <= 5000 else 256,
+            random_state=task.seed + number,
+        )
         model._added_hooks = (Deadline(task.deadline),)
         weight = None if task.weight is None else task.weight[rest]
         return model.fit(
@@ -166,6 +195,12 @@ def _set_size(model: StructuredClassifier, n_inputs: int, n_labels: int) -> None
     model.label_names_ = [str(label) for label in range(n_labels)]
     model.classes_, model.single_column_ = np.arange(n_labels), False
     model.thresholds_ = np.full(n_labels, 0.5)
+
+
+def _loss(model: StructuredClassifier, U: np.ndarray, Y: np.ndarray) -> float:
+    """The log loss of single labels."""
+    u = torch.from_numpy(np.ascontiguousarray(U))
+    return metrics.label_log_loss(Y, model._marginals(u, None).numpy(), least=1e-4)
 
 
 _NO = np.empty(0, dtype=np.int64)

@@ -53,7 +53,7 @@ def top_k(joint: Joint, k: int) -> tuple[Tensor, Tensor]:
     near = _near_likeliest(product)
     outside = share[:, None] * _own_probability(product, near)
     repeated = (near[:, :, None] == sets[:, None]).all(-1).any(-1)
-    in_table = _contains(table, near)
+    in_table = contains(table, near)
     outside = outside.masked_fill(repeated | in_table, -1.0)
     chance, place = torch.cat([best.values, outside], 1).sort(1, descending=True)
     every = torch.cat([sets, near], 1)
@@ -78,7 +78,7 @@ def _own_probability(product: Tensor, sets: Tensor) -> Tensor:
     return chance.prod(-1)
 
 
-def _contains(table: Tensor, sets: Tensor) -> Tensor:
+def contains(table: Tensor, sets: Tensor) -> Tensor:
     """Whether the table has each set: equal sets have the same scalar products."""
     found = torch.zeros(sets.shape[:2], dtype=torch.bool)
     sizes = table.sum(1)

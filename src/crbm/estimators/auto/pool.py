@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from crbm import metrics
 from crbm.decisions import Joint
-from crbm.decisions.joint import mean, product_probability, reweight
-from crbm.estimators.auto import pooling
+from crbm.decisions.joint import mean, mode, product_probability, reweight
+from crbm.estimators.auto import mixture, pooling
 from crbm.estimators.auto.catalogue import make_member
 from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
 from crbm.estimators.auto.scaling import Scaling
+from crbm.estimators.auto.selection import select_for_sets
 from crbm.preprocessing import Preprocessor
 from crbm.preprocessing.packing import below
 
@@ -45,8 +46,9 @@ class Entry(NamedTuple):
         wrong labels, and of label sets entirely right.
     seconds
         What it cost to fit.
-    label_weight, set_weight
-        Its weights in the pools of labels and of label sets; 0 if it was dropped.
+    label_weight, set_weight, whole_weight
+        Its weights in the pools of labels and of label sets, and in the choice of whole
+        label sets; 0 if it was dropped.
     """
 
     member: str
@@ -56,6 +58,7 @@ class Entry(NamedTuple):
     seconds: float
     label_weight: float
     set_weight: float
+    whole_weight: float = 0.0
 
 
 @dataclass
@@ -71,6 +74,9 @@ class Pool:
     labels, sets
         The weights of the members: of their marginals, and of their label sets if they
         have them.
+    whole
+        The weights by which whole label sets are chosen: of the members that have them,
+        of independent labels, and of the pooled label sets. Empty: the likeliest sets.
     share
         The share of independent labels in the joint distribution; it makes label sets
         possible that were never seen.
@@ -88,6 +94,7 @@ class Pool:
     table: Float[Tensor, "sets labels"]
     labels: pooling.LabelPool
     sets: pooling.SetPool
+    whole: pooling.SetPool
     share: float
     leaderboard: list[Entry]
     class_weight: Float[np.ndarray, " labels"]
@@ -109,36 +116,38 @@ class Pool:
         weight = None if task.weight is None else task.weight[rows]
         truth, places = task.Y[rows], task.sets[rows]
         labels = pooling.fit_labels([p.marginals for p in found], truth, weight)
-        tables, sets = _tables(found), None
+        tables, sets, whole = _tables(found), pooling.SetPool([]), pooling.SetPool([])
         if tables:
             product = labels([p.marginals for p in found])
             tables.append(_over_table(product, task.table))
             sets = pooling.fit_sets(tables, _known_to_some(places, tables[:-1]))
-        of_sets = iter(sets.weights if sets else [])
-        pairs = [
-            (w, next(of_sets) if p.sets is not None else 0.0)
+            whole = select_for_sets([*tables, sets(tables)], places)
+        of_sets = iter(zip(sets.weights, whole.weights, strict=False))
+        weights = [
+            (w, *(next(of_sets) if p.sets is not None else (0.0, 0.0)))
             for w, p in zip(labels.weights, found, strict=True)
         ]
-        used = [max(pair) >= LEAST_WEIGHT for pair in pairs]
+        used = [max(own) >= LEAST_WEIGHT for own in weights]
         pool = cls(
             members,
             inputs,
             torch.from_numpy(task.table),
             labels,
-            sets or pooling.SetPool([]),
+            sets,
+            whole,
             1.0,
             [
                 Entry(
-                    member.name, *judge(member, task), cost, *(pair if use else (0, 0))
+                    member.name, *judge(member, task), cost, *(own if use else (0,) * 3)
                 )
-                for member, cost, pair, use in zip(
-                    members, seconds, pairs, used, strict=True
+                for member, cost, own, use in zip(
+                    members, seconds, weights, used, strict=True
                 )
             ],
             class_weight,
         )
         pool.share = pool._fit_share(found, places, truth)
-        pool.judged = mean(pool._mixed(found)).numpy()
+        pool.judged = mean(pool.joint(found)).numpy()
         pool._drop([use for use in used] if any(used) else [True] * len(used))
         return pool
 
@@ -161,22 +170,52 @@ class Pool:
         chosen = [m for m, use in zip(self.members, used, strict=True) if use]
         weights = [w for w, use in zip(self.labels.weights, used, strict=True) if use]
         with_sets = [m for m in self.members if m.predicts_sets]
-        if with_sets:
-            *of_sets, of_product = self.sets.weights
-            pairs = zip(with_sets, of_sets, strict=True)
-            own = [w for m, w in pairs if m in chosen]
-            self.sets = pooling.SetPool([*own, of_product] if own else [])
+        kept = [place for place, m in enumerate(with_sets) if m in chosen]
+        self.sets, self.whole = (
+            pooling.SetPool(
+                [pool.weights[i] for i in kept] + pool.weights[len(with_sets) :]
+                if kept
+                else []
+            )
+            for pool in (self.sets, self.whole)
+        )
         self.labels = self.labels._replace(weights=weights)
         for member in self.members:
             del member.out_of_fold, member.judged
         self.members = chosen
         self.inputs.keep(chosen)
 
-    def joint(self, X: Float[np.ndarray, "cases inputs"]) -> Joint:
-        """p(v | u) of each case, `mixed`."""
-        return self._mixed([member.predict(X, self.inputs) for member in self.members])
+    def predict(self, X: Float[np.ndarray, "cases inputs"]) -> list[Prediction]:
+        """What each member predicts."""
+        return [member.predict(X, self.inputs) for member in self.members]
 
-    def _mixed(self, found: list[Prediction]) -> Joint:
+    def whole_sets(
+        self, found: list[Prediction], joint: Joint
+    ) -> Bool[np.ndarray, "cases labels"]:
+        """The label sets that are most often entirely right.
+
+        Parameters
+        ----------
+        found
+            The predictions of the members.
+        joint
+            The joint distribution, `mixed`, perhaps given known labels.
+        """
+        total = (1 - joint.share).clamp_min(torch.finfo(torch.float64).tiny)
+        likeliest = mode(joint._replace(weight=joint.weight / total[:, None]))
+        tables = _tables(found)
+        if not self.whole.weights or not tables or (self.class_weight != 1).any():
+            return likeliest
+        product = self.labels([p.marginals for p in found])
+        tables.append(_over_table(product, self.table.numpy()))
+        scores = self.whole([*tables, self.sets(tables)])
+        scores[joint.weight.numpy() <= 0] = -1  # not possible given the known labels
+        chosen = self.table[scores.argmax(1)].numpy() > 0.5
+        own = torch.from_numpy(likeliest)[:, None].double()
+        return np.where(mixture.contains(self.table, own), chosen, likeliest)
+
+    def joint(self, found: list[Prediction]) -> Joint:
+        """p(v | u) of each case, `mixed`, from the predictions of the members."""
         product = torch.from_numpy(self.labels([p.marginals for p in found]))
         tables = _tables(found)
         if tables:
@@ -212,6 +251,7 @@ class Pool:
             "label_weights": self.labels.weights,
             "label_bias": self.labels.bias,
             "set_weights": self.sets.weights,
+            "whole_weights": self.whole.weights,
             "share": self.share,
             "class_weight": self.class_weight.tolist(),
             "leaderboard": [list(entry) for entry in self.leaderboard],
@@ -235,7 +275,13 @@ class Pool:
         )
         n_with_sets = sum(member.predicts_sets for member in members)
         n_with_sets += n_with_sets > 0  # and the product of the labels
-        if (len(labels.weights), len(sets.weights)) != (len(members), n_with_sets):
+        # files of version 0.1 have none
+        whole = pooling.SetPool([float(w) for w in plain.get("whole_weights", [])])
+        n_whole = len(sets.weights) + 1 if whole.weights else 0
+        if (len(labels.weights), len(sets.weights)) != (
+            len(members),
+            n_with_sets,
+        ) or len(whole.weights) != n_whole:
             raise ValueError("the weights do not fit the members")
         if not members or not 0 <= float(plain["share"]) <= 1:
             raise ValueError("there are no members, or their share is not a share")
@@ -246,7 +292,7 @@ class Pool:
             float(plain["share"]),
             [Entry(*e) for e in plain["leaderboard"]],
         )
-        return cls(members, inputs, table, labels, sets, share, entries, weight)
+        return cls(members, inputs, table, labels, sets, whole, share, entries, weight)
 
 
 def _restored_inputs(tensors: dict[str, Tensor], plain: dict[str, Any]) -> Inputs:

@@ -148,11 +148,12 @@ def calibrate_labels(
 
 
 def calibrate_sets(
-    found: Targets, places: np.ndarray, counts: np.ndarray
+    found: Targets, places: np.ndarray, counts: np.ndarray, *, use_counts: bool = True
 ) -> SetCalibration:
     """The calibration with the highest likelihood of the label sets at `places`.
 
-    Cases whose set has a count of 0 are left out.
+    Cases whose set has a count of 0 are left out. Unless `use_counts`, the order of the
+    label sets is that of the regressed values.
     """
     cases = np.flatnonzero(places >= 0)
     cases = cases[np.broadcast_to(counts, found.shape)[cases, places[cases]] > 0]
@@ -164,8 +165,9 @@ def calibrate_sets(
     regressed, target = torch.from_numpy(found[cases]), torch.from_numpy(places[cases])
 
     def loss(weights: Tensor) -> Tensor:
-        scores = weights[0] * regressed + weights[1] * log_counts
+        of_counts = weights[1] * log_counts if use_counts else 0
+        scores = weights[0] * regressed + of_counts
         return cross_entropy(scores.masked_fill(seen <= 0, -torch.inf), target)
 
-    weights, _ = minimise(loss, [4.0, 0.5])
-    return SetCalibration(*weights)
+    slope, *of_count = minimise(loss, [4.0, 0.5] if use_counts else [4.0])[0]
+    return SetCalibration(slope, *(of_count or [0.0]))
