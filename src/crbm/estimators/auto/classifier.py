@@ -32,7 +32,7 @@ from crbm.types import Batch
 # Distinct label sets up to which their joint distribution is learned.
 MOST_SETS = 4000
 # The share of the time limit that fitting members may take; pooling takes the rest.
-FITTING_SHARE = 0.93
+FITTING_SHARE = 0.85
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -239,7 +239,8 @@ class AutoClassifier(LabelSetClassifier):
         left = task.deadline - time.monotonic()
         if member.inputs != "kernel" or "kernel" in shared.preprocessors:
             return True
-        return left == math.inf or least_seconds(len(task.X)) < left
+        n_targets = task.Y.shape[1] + task.use_sets * len(task.table)
+        return left == math.inf or least_seconds(len(task.X), n_targets) < left
 
     def _console(self) -> Console:
         console = Console(stderr=True)

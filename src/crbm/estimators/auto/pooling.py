@@ -21,7 +21,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 LEAST_LABEL = 1e-4
 LEAST_SET = 1e-5
 # Numbers per member that weights are fitted to; more would hardly change them.
-MOST_NUMBERS = 2**22
+MOST_NUMBERS = 2**21
 N_ITERATIONS = 50
 
 Marginals = Float[np.ndarray, "cases labels"]

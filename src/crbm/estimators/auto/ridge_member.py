@@ -40,8 +40,8 @@ class RidgeMember(Member):
         labels = np.where(known, task.Y, self.base)
         penalty, marginals = self._choose(regression, labels, task)
         self.of_labels = regression.solve(labels, penalty)
-        self.predicts_sets, sets = task.use_sets, None
-        if task.use_sets:
+        self.predicts_sets, sets = task.use_sets and task.in_time(), None
+        if self.predicts_sets:
             sets = self._fit_sets(regression, penalty, task)
         self.out_of_fold = Prediction(marginals, sets)
         self.judged = np.ones(len(F), dtype=bool)
@@ -98,7 +98,7 @@ class RidgeMember(Member):
         self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any], size: Size
     ) -> RidgeMember:
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        n_sets = 0 if size.table is None else len(size.table)
+        n_sets = len(size.table) if size.table is not None and "sets" in plain else 0
         shapes = {
             "base": (size.n_labels,),
             "labels.weight": (size.n_inputs, size.n_labels),

@@ -76,14 +76,16 @@ def choose_scaling(
     return best
 
 
-def least_seconds(n_cases: int) -> float:
-    """About how long the kernel of that many cases takes on this machine, now."""
+def least_seconds(n_cases: int, n_targets: int) -> float:
+    """About how long kernel features and a ridge on them take on this machine, now."""
     n_probe, n_features = 300, min(n_cases, 1000)
     probe = np.random.default_rng(0).random((n_probe, n_probe))
     started = time.monotonic()
     np.linalg.eigh(probe + probe.T)
     # the decompositions of one choice of the scaling, of the kernel and of the ridge
     size = 2 * min(n_cases, MOST_CASES) ** 3 + 10 * n_features**3
+    # products are several times faster than decompositions of that size
+    size += n_cases * n_features * (n_features + 6 * n_targets) // 4
     return (time.monotonic() - started) * size / n_probe**3
 
 

@@ -14,7 +14,7 @@ from crbm.estimators.auto.pooling import (
     some_rows,
 )
 
-N_STEPS = 25
+N_STEPS, PATIENCE = 25, 6
 # Of the mean probability of the true sets: decides between equal shares of right sets.
 TIE_BREAK = 1e-3
 
@@ -43,16 +43,18 @@ def select_for_sets(
     truth = sets[rows]
     if not (truth >= 0).any():
         return SetPool([1 / len(members)] * len(members))
-    scores = [log_probability(p[rows]) for p in members]
+    scores = [log_probability(p[rows]).astype(np.float32) for p in members]
     total, counts = np.zeros_like(scores[0]), np.zeros(len(members))
-    best, chosen = -1.0, counts
+    best, chosen, waited = -1.0, counts, 0
     for _ in range(N_STEPS):
         found = [_share_right(total + own, truth) for own in scores]
         place = int(np.argmax(found))
         total += scores[place]
         counts[place] += 1
         if found[place] > best + 1e-9:
-            best, chosen = found[place], counts / counts.sum()
+            best, chosen, waited = found[place], counts / counts.sum(), 0
+        elif (waited := waited + 1) == PATIENCE:
+            break
     return SetPool([float(weight) for weight in chosen])
 
 
