@@ -15,31 +15,38 @@ INTRODUCTION = """# Images
 Written by `crbm reproduce images`, which `docs/reproduce.md` describes.
 Means over seeds or splits, and their standard deviation, on the test part.
 In percent: wrong pixels, among `all` and among those that the noise `changed`;
-images that are entirely right (`whole`); intersection over union, mean over
-images (`iou`) or over classes (`iou_of_classes`); right pixels (`accuracy`).
+images that are entirely right (`whole`; of digits those of the mode, while their
+errors per pixel are those of the likeliest label of each pixel); intersection over
+union, mean over images (`iou`) or over classes (`iou_of_classes`); right pixels
+(`accuracy`).
 In nats: `nll`, the mean of -log p(mask | image). It is exact, except with maps
-of hidden units, where log Z is estimated by annealed importance sampling.
+of hidden units, where it would take longer than the training and is left out.
 """
 
 
 def write(rows: Iterable[Row], folder: Path, *, quick: bool = False) -> Path:
     """Write `images.md`, or `images-quick.md`: a table for each data set with rows."""
+    path = folder / f"{images.EXPERIMENT}{'-quick' if quick else ''}.md"
+    path.write_text(f"{INTRODUCTION}\n{tables(rows)}\n")
+    return path
+
+
+def tables(rows: Iterable[Row], *, level: int = 2) -> str:
+    """A table for each data set with rows, under headings of this level."""
     rows = list(rows)
     names = [name for name in images.EXPERIMENTS if _of(rows, name)]
-    parts = [INTRODUCTION, *(_table(name, _of(rows, name)) for name in names)]
-    path = folder / f"{images.EXPERIMENT}{'-quick' if quick else ''}.md"
-    path.write_text("\n".join(parts))
-    return path
+    parts = [f"{'#' * level} {name}\n\n{_table(_of(rows, name))}" for name in names]
+    return "\n\n".join(parts)
 
 
 def _of(rows: Iterable[Row], dataset: str) -> list[Row]:
     return [row for row in rows if row["dataset"] == dataset]
 
 
-def _table(name: str, rows: list[Row]) -> str:
+def _table(rows: list[Row]) -> str:
     metrics = [m for m in METRICS if any(m in row["metrics"] for row in rows)]
     head = ["model", *metrics, "parameters", "epochs", "runs", "CPU s per run"]
-    lines = [f"## {name}", "", _line(head), _line(["---"] * len(head))]
+    lines = [_line(head), _line(["---"] * len(head))]
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["model"], row["config"]["n_epochs"]), []).append(row)
@@ -49,7 +56,7 @@ def _table(name: str, rows: list[Row]) -> str:
         seconds = f"{fmean(row['seconds'] for row in group):.0f}"
         cells = [model, *values, n_parameters, str(n_epochs), str(len(group)), seconds]
         lines.append(_line(cells))
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
 def _mean(values: list[float | None]) -> str:

@@ -10,10 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from paper.engine.store import Store
-from paper.report import headline, successor_tables, suite_tables
+from paper.report import (
+    headline,
+    images as image_report,
+    successor_tables,
+    suite_tables,
+)
 from paper.report.scores import Score
 from paper.report.table import Table
-from paper.tables import successors, suite, table1
+from paper.tables import images, successors, suite, table1
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/reproduce.md", "docs/after_2011.md")
@@ -69,11 +74,18 @@ def after_2011(folder: Path) -> str:
     return "\n\n".join(sections) or NO_ROWS
 
 
+def labelled_images(folder: Path) -> str:
+    """The table of each data set of images that has rows."""
+    rows = _rows(folder, images.EXPERIMENT)
+    return image_report.tables(rows, level=3) or NO_ROWS
+
+
 NO_ROWS = "There are no rows yet."
 TABLES: dict[str, Callable[[Path], str]] = {
     "headline": lambda folder: f"{headline.render(folder)}\n\n{headline.notes(folder)}",
     "ten-folds": ten_folds,
     "ranks": ranks,
+    "images": labelled_images,
     "after-2011": after_2011,
 }
 

@@ -6,7 +6,7 @@ import torch
 
 from conftest import seeded
 from paper.engine.store import Store
-from paper.report import images as report
+from paper.report import images as report, pages
 from paper.tables import image_measures, image_tasks, images
 from paper.tables.image_tasks import Part, Task
 
@@ -120,6 +120,9 @@ def test_a_cell_runs_and_its_row_is_in_the_report(monkeypatch, tmp_path):
     assert [row["model"] for row in rows] == [images.OURS, images.PER_PIXEL]
     text = report.write(store, tmp_path).read_text()
     assert f"| ConvCRBM | {rows[0]['metrics']['whole']:.2f}" in text
+    page = pages.render("<!-- rows: images -->\n<!-- end -->", tmp_path)
+    assert "### small" in page
+    assert report.tables(rows, level=3) in page
     quick = report.write(store, tmp_path, quick=True)
     assert quick.name == "images-quick.md"
     assert quick.read_text() == text
