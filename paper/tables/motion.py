@@ -20,11 +20,12 @@ from paper.engine.store import Cell, Outcome
 STRIDE = 2  # every other frame
 N_PAST = 6
 LONG = 2  # the sequence whose last fifth is tested
+_LINEAR: dict[str, Any] = {"base": "ridge", "n_hidden": 0, "n_epochs": 0}
 MODELS: dict[str, dict[str, Any]] = {
-    "linear autoregression": {"n_hidden": 0, "noise": "diagonal", "n_epochs": 0},
-    "linear autoregression, full Gaussian": {"n_hidden": 0, "n_epochs": 0},
+    "linear autoregression": {**_LINEAR, "noise": "diagonal"},
+    "linear autoregression, full Gaussian": _LINEAR,
     "Gaussian CRBM, CD-1": {"cd": True, "n_hidden": 10, "n_epochs": 100},
-    "CRBMRegressor": {"n_hidden": 8, "n_epochs": 60},
+    "CRBMRegressor": {"base": "ridge", "n_hidden": 8, "n_epochs": 60, "l2": 0.1},
 }
 
 

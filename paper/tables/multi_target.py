@@ -24,19 +24,28 @@ from crbm.preprocessing import TableEncoder
 from paper.engine.store import Cell, Outcome
 
 SETS = tuple(N_TARGETS)
-N_REPETITIONS = 1
+N_REPETITIONS = 5
 N_TREES = 50
+GAUSSIAN: dict[str, Any] = {"n_hidden": 0, "n_epochs": 0}
+DIAGONAL: dict[str, Any] = {**GAUSSIAN, "noise": "diagonal"}
 # The first two have independent Gaussians around their predictions, of the variances
-# of residuals in cross-validation.
+# of residuals in cross-validation; the last has the defaults.
 MODELS: dict[str, dict[str, Any]] = {
-    "ridge": {"n_hidden": 0, "noise": "diagonal", "n_epochs": 0},
-    "forest": {"n_hidden": 0, "noise": "diagonal", "n_epochs": 0, "forest": True},
+    "ridge": {"base": "ridge", **DIAGONAL},
+    "forest": {"base": "forest", **DIAGONAL},
     "chain of ridges": {"chain": "ridge"},
     "chain of forests": {"chain": "forest"},
-    "ridge, full Gaussian": {"n_hidden": 0, "n_epochs": 0},
-    "forest, full Gaussian": {"n_hidden": 0, "n_epochs": 0, "forest": True},
-    "CRBM on ridge": {"n_hidden": 6},
-    "CRBM on forest": {"n_hidden": 6, "forest": True},
+    "CRBMRegressor without hidden units": {"base": "auto", **GAUSSIAN},
+    "CRBMRegressor": {
+        "base": "auto",
+        "n_hidden": 8,
+        "noise": "full",
+        "n_epochs": 60,
+        "batch_size": 128,
+        "learning_rate": 0.02,
+        "l2": 0.1,
+        "validation_fraction": 0.2,
+    },
 }
 
 
@@ -60,8 +69,9 @@ def run_cell(cell: Cell) -> Outcome:
     if "chain" in config:
         regressor = RegressorChain(_base(config["chain"], cell.seed))
     else:
-        base = _base("forest", cell.seed) if config.pop("forest", False) else None
-        regressor = crbm.CRBMRegressor(base=base, random_state=cell.seed, **config)
+        if config["base"] == "forest":
+            config["base"] = _base("forest", cell.seed)
+        regressor = crbm.CRBMRegressor(random_state=cell.seed, **config)
     regressor.fit(X[train], Y[train])
     predicted = regressor.predict(X[test])
     found = {"rrmse": 100 * relative_rmse(Y[test], predicted, Y[train].mean(0))}

@@ -10,19 +10,12 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
+from crbm.estimators import base_blend
+from crbm.estimators.base_blend import Ridge
+
 PENALTIES = np.logspace(-3, 4, 15)
 N_FOLDS = 5
-
-
-class Ridge:
-    """Ridge regression of one target on scaled inputs, as plain arrays."""
-
-    def __init__(self, coef: np.ndarray, intercept: float) -> None:
-        self.coef_, self.intercept_ = coef, intercept
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """The expected target."""
-        return X @ self.coef_ + self.intercept_
+NAMES = ("auto", "ridge")
 
 
 def _ridges(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> list[Ridge]:
@@ -46,7 +39,15 @@ def dense(X: Any) -> np.ndarray:
 def fit(
     base: Any, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None
 ) -> tuple[list[Any], np.ndarray]:
-    """Fitted regressors, and predictions for each case by those that left it out."""
+    """Fitted regressors, and predictions for each case by those that left it out.
+
+    `base` is a regressor of scikit-learn, "ridge" (or None), or "auto", ridge
+    regression and trees.
+    """
+    if isinstance(base, str) and base == "auto":
+        ridges, linear = fit("ridge", X, Y, weight)
+        blend, unseen = base_blend.fit(ridges, linear, X, Y, weight)
+        return [blend], unseen
     n_folds = min(N_FOLDS, len(X) // 2)
     predicted = np.zeros_like(Y)
     if n_folds < 2:
@@ -82,7 +83,7 @@ def _fit_complete(
     if len(Y) < 2:  # nothing to learn from
         means = Y.mean(0) if len(Y) else np.zeros(Y.shape[1])
         return [Ridge(np.zeros(X.shape[1]), float(mean)) for mean in means]
-    if base is None:
+    if base is None or isinstance(base, str):
         return _ridges(X, Y, weight)
     regressor, target = clone(base), Y[:, 0] if Y.shape[1] == 1 else Y
     if weight is None:

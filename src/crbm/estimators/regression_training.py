@@ -4,71 +4,160 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Generator, Tensor
 
 from crbm.models.gaussian import GaussianCRBM
 
+# Held-out cases by which the number of epochs is chosen, and splits to get them.
+ENOUGH, MOST_SPLITS = 500, 4
+# The gain over one Gaussian must be so many of its standard errors.
+CLEARLY = 2
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Inputs, residuals and weights of cases."""
+
+    u: Tensor
+    r: Tensor
+    weight: Tensor | None
+
+    def select(self, rows: Tensor) -> Cases:
+        """Some of the cases."""
+        own = None if self.weight is None else self.weight[rows]
+        return Cases(self.u[rows], self.r[rows], own)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The weighted mean of one value per case."""
+        if self.weight is None:
+            return values.mean()
+        return (values * self.weight).sum() / self.weight.sum()
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast to train.
+
+    Parameters
+    ----------
+    n_epochs, batch_size
+        Passes over the data and cases per update.
+    learning_rate
+        Of Adam; it falls to zero along half a cosine.
+    l2
+        Strength of the penalty on the weights from the inputs to the hidden units.
+    """
+
+    n_epochs: int
+    batch_size: int
+    learning_rate: float
+    l2: float
+
 
 def train(
     model: GaussianCRBM,
-    u: Tensor,
-    r: Tensor,
-    weight: Tensor | None,
+    cases: Cases,
+    schedule: Schedule,
     *,
-    n_epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    l2: float,
     validation_fraction: float,
     generator: Generator,
 ) -> list[float]:
-    """Fit the model in place; return the held-out log-likelihood of each epoch.
+    """Fit the model in place; return the held-out log-likelihood after each epoch.
 
-    The model starts at one Gaussian for all residuals. The weights of the epoch with
-    the highest held-out log-likelihood are kept, the start among them.
+    The first value is that of the start, one Gaussian for all residuals. The model is
+    trained on all cases, up to the epoch with the highest held-out log-likelihood. It
+    stays at the start unless the gain exceeds twice its standard error.
     """
-    order = torch.randperm(len(r), generator=generator)
-    n_held_out = round(validation_fraction * len(r))
-    held_out, rows = order[:n_held_out], order[n_held_out:]
+    start = copy.deepcopy(model)
+    splits = _splits(cases, validation_fraction, generator)
+    parts = []
+    for held_out in splits if schedule.n_epochs else []:
+        rest = torch.ones(len(cases.r), dtype=torch.bool)
+        rest[held_out] = False
+        own = cases.select(held_out)
+        scores: list[Tensor] = []
+        trial = copy.deepcopy(start)
+        _run(trial, cases.select(rest), schedule, generator, _scorer(own, scores))
+        parts.append(torch.stack(scores, 1))
+    if not parts:
+        _run(model, cases, schedule, generator)
+        return []
+    held = cases.select(torch.cat(splits))
+    scores_by_epoch = torch.cat(parts)
+    _run(model, cases, schedule, generator, n_epochs=_best_epoch(scores_by_epoch, held))
+    return [float(held.mean(each)) for each in scores_by_epoch.T]
+
+
+def _splits(cases: Cases, share: float, generator: Generator) -> list[Tensor]:
+    """Rows to hold out, one set after the other; none for few cases."""
+    n_held_out = round(share * len(cases.r))
     if n_held_out < 2:
-        held_out, rows = order[:0], order
-    model.start_noise(covariance(r[rows]))
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    history: list[float] = []
-    best, kept = -math.inf, copy.deepcopy(model.state_dict())
-    for epoch in range(n_epochs):
-        share = (1 + math.cos(math.pi * epoch / n_epochs)) / 2
-        optimizer.param_groups[0]["lr"] = learning_rate * share
-        shuffled = rows[torch.randperm(len(rows), generator=generator)]
-        for batch in shuffled.split(batch_size):
-            own = None if weight is None else weight[batch]
-            _step(model, optimizer, u[batch], r[batch], own, l2)
-        if len(held_out):
-            with torch.no_grad():
-                history.append(
-                    float(model.log_density(u[held_out], r[held_out]).mean())
-                )
-            if history[-1] > best:
-                best, kept = history[-1], copy.deepcopy(model.state_dict())
-    if len(held_out) and n_epochs:
-        model.load_state_dict(kept)
-    return history
+        return []
+    n_splits = min(MOST_SPLITS, math.ceil(ENOUGH / n_held_out), int(1 / share))
+    order = torch.randperm(len(cases.r), generator=generator)
+    return list(order[: n_splits * n_held_out].split(n_held_out))
+
+
+def _scorer(cases: Cases, scores: list[Tensor]) -> Callable[[GaussianCRBM], None]:
+    """Appends the log-likelihood of each of the cases."""
+
+    @torch.no_grad()
+    def score(model: GaussianCRBM) -> None:
+        scores.append(model.log_density(cases.u, cases.r))
+
+    return score
+
+
+def _best_epoch(scores: Tensor, held_out: Cases) -> int:
+    """The epoch with the highest mean score; 0 if its gain is not clear."""
+    means = torch.stack([held_out.mean(each) for each in scores.T]).nan_to_num(
+        -math.inf
+    )
+    best = int(means.argmax())
+    gain = scores[:, best] - scores[:, 0]
+    error = float(gain.std()) / math.sqrt(len(gain))
+    return best if float(held_out.mean(gain)) > CLEARLY * error else 0
+
+
+def _run(
+    model: GaussianCRBM,
+    cases: Cases,
+    schedule: Schedule,
+    generator: Generator,
+    after_epoch: Callable[[GaussianCRBM], None] = lambda model: None,
+    n_epochs: int | None = None,
+) -> None:
+    """Train for all epochs of the schedule or the first ones.
+
+    With 0 epochs the couplings are 0, so the model is one Gaussian.
+    """
+    model.start_noise(covariance(cases.r))
+    gaussian = copy.deepcopy(model)
+    gaussian.weight_vh.data.zero_()
+    after_epoch(gaussian)
+    if n_epochs == 0:
+        model.weight_vh.data.zero_()
+    optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate)
+    n_total = schedule.n_epochs
+    for epoch in range(n_total if n_epochs is None else n_epochs):
+        share = (1 + math.cos(math.pi * epoch / n_total)) / 2
+        optimizer.param_groups[0]["lr"] = schedule.learning_rate * share
+        order = torch.randperm(len(cases.r), generator=generator)
+        for rows in order.split(schedule.batch_size):
+            _step(model, optimizer, cases.select(rows), schedule.l2)
+        after_epoch(model)
 
 
 def _step(
-    model: GaussianCRBM,
-    optimizer: torch.optim.Optimizer,
-    u: Tensor,
-    r: Tensor,
-    weight: Tensor | None,
-    l2: float,
+    model: GaussianCRBM, optimizer: torch.optim.Optimizer, cases: Cases, l2: float
 ) -> None:
     optimizer.zero_grad()
-    score = model.log_density(u, r)
-    mean = score.mean() if weight is None else (score * weight).sum() / weight.sum()
-    loss = l2 * model.weight_uh.square().sum() / 2 - mean
+    score = cases.mean(model.log_density(cases.u, cases.r))
+    loss = l2 * model.weight_uh.square().sum() / 2 - score
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
     optimizer.step()

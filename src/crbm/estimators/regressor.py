@@ -22,7 +22,7 @@ from torch import Tensor
 from crbm import checks
 from crbm.estimators import base_regression, inputs, regressor_files
 from crbm.estimators.encoding import to_generator
-from crbm.estimators.regression_training import train
+from crbm.estimators.regression_training import Cases, Schedule, train
 from crbm.models.gaussian import GaussianCRBM, GaussianMixture, patterns
 
 ROWS_AT_ONCE = 1024
@@ -47,14 +47,18 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
         "full", Gaussian noise with a covariance matrix, or "diagonal", a variance for
         each target.
     base
-        A regressor of scikit-learn for the means, e.g. a random forest; ridge
-        regression with the penalty chosen by leave-one-out unless given.
+        What predicts the means: "ridge", ridge regression with the penalty chosen by
+        leave-one-out; "auto", a weighted sum of it and of randomised trees, whose
+        weights have the smallest error on cases that were left out; or any regressor
+        of scikit-learn. None is "ridge".
     n_epochs, batch_size, learning_rate
         Passes over the data, cases per update and step size of Adam, which falls to 0.
     l2
         Strength of the penalty on the weights from the inputs to the hidden units.
     validation_fraction
-        The share of the cases by which the best epoch is chosen; 0 takes the last.
+        The share of the cases held out to choose the number of epochs, in several
+        splits where there are few cases; all cases are then learned from. 0 trains for
+        all epochs.
     random_state
         Seed of all randomness.
 
@@ -65,7 +69,8 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
     base_
         The fitted base regression.
     history_
-        Mean log-likelihood of the held-out cases after each epoch.
+        Mean log-likelihood of the held-out cases at the start, one Gaussian for all
+        residuals, and after each epoch.
 
     Examples
     --------
@@ -84,16 +89,18 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
 
     n_hidden: int = 8
     noise: str = "full"
-    base: Any = None
-    n_epochs: int = 100
+    base: Any = "auto"
+    n_epochs: int = 60
     batch_size: int = 128
     learning_rate: float = 0.02
-    l2: float = 0.01
-    validation_fraction: float = 0.1
+    l2: float = 0.1
+    validation_fraction: float = 0.2
     random_state: Any = None
 
     def _check_parameters(self) -> None:
         checks.one_of("noise", self.noise, NOISES)
+        if isinstance(self.base, str):
+            checks.one_of("base", self.base, base_regression.NAMES)
         checks.whole_number("n_epochs", self.n_epochs, at_least=0)
         checks.whole_number("batch_size", self.batch_size, at_least=1)
         checks.positive("learning_rate", self.learning_rate)
@@ -184,14 +191,9 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
         weights = None if weight is None else torch.from_numpy(weight)
         self.history_ = train(
             self.model_,
-            u,
-            r,
-            weights,
-            n_epochs=self.n_epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            l2=self.l2,
-            validation_fraction=self.validation_fraction,
+            Cases(u, r, weights),
+            Schedule(self.n_epochs, self.batch_size, self.learning_rate, self.l2),
+            validation_fraction=float(self.validation_fraction),
             generator=generator,
         )
 
