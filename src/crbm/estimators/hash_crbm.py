@@ -27,7 +27,7 @@ from crbm.estimators.hashed_cases import (
     with_no_more,
 )
 from crbm.estimators.predictor import pad_sets
-from crbm.estimators.proposals import extend, log_sizes, propose
+from crbm.estimators.proposals import TINY, extend, log_rest, log_sizes, propose
 from crbm.estimators.structured import StructuredClassifier
 from crbm.hashing import CandidateSets
 from crbm.hashing.packed_sets import KEPT_BYTES
@@ -46,6 +46,8 @@ RECALL_CASES = 10_000
 SET_MEASURES = ("example_f1", "jaccard")
 # Of the probability, for candidates and for proposals: both stay possible.
 LEAST = 0.01
+# Of the probability of proposals, for all sets that are neither.
+REST = 0.1
 PREDICTIONS = ("marginals", "mode", *SET_MEASURES)
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "likelihood": CandidateLikelihood,
@@ -90,7 +92,9 @@ class HashCRBMClassifier(StructuredClassifier):
         training: the likeliest labels in sizes near the expected one, and unions of
         likely candidates. Together they have the probability 1 - `candidate_recall_`
         (from 0.01 to 0.99), in proportion to exp(-F) times how often sets of their size
-        were seen. They count in everything but the marginals; 0 adds none.
+        were seen. Of that, 1/10 is left to all other sets, by independent labels, so
+        that no set is impossible in `score_samples`. Proposals count in everything but
+        the marginals; 0 adds none.
 
     Attributes
     ----------
@@ -260,20 +264,35 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
-        found = [pad_sets(*_best(p, k), k) for p in self._extended(u, known)]
+        rest = REST if known is None else 0.0
+        found = [pad_sets(*_best(p, k), k) for p in self._extended(u, known, rest)]
         labels, probability = zip(*found, strict=True)
         return torch.cat(labels), torch.cat(probability)
 
     @torch.no_grad()
     def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
         found, start = [], 0
-        for posterior in self._extended(u, None):
+        for posterior in self._extended(u, None, REST):
             assert posterior.weight is not None
             labels = v[start : start + len(posterior.weight), None]
             agrees = ((labels == exact.dense(posterior)) | labels.isnan()).all(-1)
-            found.append((posterior.weight * agrees).sum(-1).log())
+            own = (posterior.weight * agrees).sum(-1).log()
+            if self.n_proposals:
+                own = self._with_rest(own, posterior, u, v, start)
+            found.append(own)
             start += len(posterior.weight)
         return torch.cat(found)
+
+    def _with_rest(
+        self, listed: Tensor, posterior: States, u: Tensor, v: Tensor, start: int
+    ) -> Tensor:
+        """Log probabilities with what is left to sets that are not listed."""
+        assert posterior.weight is not None
+        rows = slice(start, start + len(posterior.weight))
+        # what the listed sets lack in probability
+        share = (1 - posterior.weight.sum(-1)).clamp(min=TINY)
+        rest = log_rest(posterior, self._marginals(u[rows], None), v[rows])
+        return torch.logaddexp(listed, share.log() + rest)
 
     @torch.no_grad()
     def _set_probabilities(self, u: Tensor) -> Float[Tensor, "cases sets"]:
@@ -300,8 +319,13 @@ class HashCRBMClassifier(StructuredClassifier):
                 candidates = restrict_to_known(candidates, known[rows])
             yield self._average_members(u[rows], candidates)
 
-    def _extended(self, u: Tensor, known: Tensor | None) -> Iterator[States]:
-        """p(v | u) over the candidates and the proposals beyond them."""
+    def _extended(
+        self, u: Tensor, known: Tensor | None, rest: float = 0.0
+    ) -> Iterator[States]:
+        """p(v | u) over the candidates and the proposals beyond them.
+
+        `rest` is the part of the proposals' share that is left to all other sets.
+        """
         if not self.n_proposals:
             yield from self._posteriors(u, known)
             return
@@ -320,7 +344,7 @@ class HashCRBMClassifier(StructuredClassifier):
             candidates = Candidates(found.sets, log_base=log_base)
             chance = self._average_members(u[rows], candidates).weight
             assert chance is not None
-            yield extend(posterior, found, chance.log(), share)
+            yield extend(posterior, found, chance.log(), share, rest)
 
     def _n_rows_at_once(self, groups: Groups) -> int:
         """Cases whose largest temporary stays below `LARGEST_TABLE`."""

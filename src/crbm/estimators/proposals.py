@@ -17,6 +17,9 @@ from torch import Tensor
 from crbm.inference import exact
 from crbm.types import States
 
+# Labels are never surer than this in sets that are not listed.
+SURE, TINY = 1e-4, 1e-9
+
 
 class Proposals(NamedTuple):
     """Label sets that are no candidates, and which of them are real."""
@@ -110,16 +113,65 @@ def extend(
     proposals: Proposals,
     scores: Float[Tensor, "cases proposals"],
     share: float,
+    rest: float = 0.0,
 ) -> States:
     """The candidates and the proposals as one distribution.
 
     The proposals have `share` of the probability, in proportion to exp(score); none
-    where a case has no real ones.
+    where a case has no real ones. `rest` of that share is left to all other sets.
     """
     assert posterior.weight is not None
     real = proposals.real
     masked = scores.masked_fill(~real, -torch.inf)
     own = masked.softmax(-1).nan_to_num(0)
-    part = share * real.any(1, keepdim=True).to(own)
-    weight = torch.cat([(1 - part) * posterior.weight, part * own], 1)
+    some = real.any(1, keepdim=True).to(own)
+    n_listed = (posterior.weight > 0).sum(1) + real.sum(1)
+    left = share * rest * (n_listed < 2.0 ** posterior.v.shape[-1])[:, None].to(own)
+    part = some * (share - left)
+    weight = torch.cat([(1 - part - left) * posterior.weight, part * own], 1)
     return States(torch.cat([exact.dense(posterior), proposals.sets], 1), weight)
+
+
+def log_rest(
+    posterior: States,
+    marginals: Float[Tensor, "cases labels"],
+    v: Float[Tensor, "cases labels"],
+) -> Float[Tensor, " cases"]:
+    """Log probability of v among the sets that are not listed.
+
+    Labels are independent there, with the marginals' probabilities, moved a little
+    towards 1/2 so that every set is possible. Unknown labels (NaN) are summed out. -inf
+    where v is complete and listed.
+
+    Examples
+    --------
+    >>> listed = States(torch.eye(2)[None], torch.tensor([[0.5, 0.5]]))
+    >>> v = torch.tensor([[1.0, 1.0]])
+    >>> log_rest(listed, torch.tensor([[0.5, 0.5]]), v).exp()  # the other is {}
+    tensor([0.5000])
+    """
+    assert posterior.weight is not None
+    sets = exact.dense(posterior)
+    p = marginals.to(sets).clamp(SURE, 1 - SURE)
+    known = ~v.isnan()
+    agrees = ((v[:, None] == sets) | ~known[:, None]).all(-1)
+    # a set without any probability may be padding: it must not be counted twice
+    real = posterior.weight > 0
+    scores = (sets @ p.logit()[..., None])[..., 0] + (1 - p).log().sum(1, keepdim=True)
+    listed = scores.masked_fill(~real, -torch.inf)
+    own = _log_independent(p, v)
+    inside = listed.masked_fill(~agrees, -torch.inf).logsumexp(1)
+    rest = _log_difference(own, inside)
+    rest = rest.masked_fill((agrees & real).any(1) & known.all(1), -torch.inf)
+    return rest - _log_difference(torch.zeros_like(own), listed.logsumexp(1))
+
+
+def _log_independent(p: Tensor, v: Tensor) -> Tensor:
+    """Log probability of v for independent labels; unknown labels are summed out."""
+    return torch.where(v.isnan(), 1, torch.where(v > 0.5, p, 1 - p)).log().sum(-1)
+
+
+def _log_difference(larger: Tensor, smaller: Tensor) -> Tensor:
+    """Log(exp(larger) - exp(smaller)), not below log(TINY) of the larger."""
+    share = (smaller - larger).exp().clamp(max=1 - TINY)
+    return larger + torch.log1p(-share)
