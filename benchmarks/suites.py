@@ -11,6 +11,8 @@ from benchmarks import (
     floor,
     growth,
     images,
+    large_data,
+    large_table,
     loops,
     memory,
     multilabel,
@@ -84,5 +86,7 @@ SUITES: dict[str, Callable[[Echo], list[dict[str, Any]]]] = {
     "network": network.rows,
     "precision": precision.rows,
     "large": _large,
+    "stored": large_data.rows,
+    "table": large_table.rows,
     "serve": serving.rows,
 }

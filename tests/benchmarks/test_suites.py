@@ -15,6 +15,8 @@ from benchmarks import (
     floor,
     growth,
     images,
+    large_data,
+    large_table,
     loops,
     memory,
     multilabel,
@@ -236,3 +238,25 @@ def test_the_peak_of_memory_is_not_that_of_the_process_that_asks():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert 10 < float(done.stdout) < here - 100
+
+
+def test_stored_cases_are_measured_in_processes_of_their_own(monkeypatch):
+    monkeypatch.setattr(large_data, "N_SETS", 50)
+    monkeypatch.setattr(large_data, "ROWS_IN_GROUP", 300)
+    rows = large_data.rows(lambda text: None, sizes=(600, 1200))
+    assert [row["cases"] for row in rows] == [600, 1200]
+    assert [row["label sets"] for row in rows] == [50, 50]
+    assert [row["bits"] for row in rows] == [6, 7]
+    ratio = rows[1]["fit CPU s"] / rows[0]["fit CPU s"]
+    assert rows[1]["fit exponent"] == pytest.approx(np.log2(ratio))
+    assert all(200 < row["peak MB"] < 5000 for row in rows)
+
+
+def test_updates_are_timed_against_the_number_of_label_sets(monkeypatch):
+    monkeypatch.setattr(large_table, "N_LABELS", 400)
+    monkeypatch.setattr(large_table, "N_CASES", 64)
+    monkeypatch.setattr(large_table, "ROUNDS", 1)
+    rows = large_table.rows(lambda text: None, sizes=(500, 5000))
+    assert [row["label sets"] for row in rows] == [500, 5000]
+    assert [row["as float32 MB"] for row in rows] == [0.8, 8.0]
+    assert 9 < rows[1]["table MB"] / rows[0]["table MB"] < 11

@@ -52,9 +52,10 @@ def predict(
 ) -> None:
     """Predict the labels of DATA, which need not contain any.
 
+    DATA may be a folder of Parquet or Arrow files, which is read a piece at a time.
     A model of images writes one PNG file per image, with a palette, into --out.
     """
-    from crbm.commands import predict as command
+    from crbm.commands import predict as command, stored
     from crbm.commands.pixels import model as pixel_model
     from crbm.commands.pixels.data import ImageReading
 
@@ -74,6 +75,16 @@ def predict(
             force=force,
         )
         show.labelled_images(report, as_json=as_json)
+        return
+    if stored.is_stored(data):
+        from crbm.estimators import load
+
+        if top_k is not None or known is not None:
+            raise ValueError("--top-k and --known do not apply to folders of tables.")
+        n_rows = stored.predict(
+            load(model), data, out, proba=proba, progress=progress, force=force
+        )
+        show.rows_written(n_rows, out, as_json=as_json)
         return
     predictions = command.run(
         model,

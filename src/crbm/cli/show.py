@@ -71,14 +71,18 @@ def predictions(results: Predictions, out: Path | None, *, as_json: bool) -> Non
     """Print the predictions of `crbm predict`, or the file they were written to."""
     from crbm.commands.output import write_csv
 
-    n_rows = len(results.columns[0].values)
     if out is not None:
-        line = f"{n_rows} rows written to {out}"
-        typer.echo(as_text({"out": str(out), "n_rows": n_rows}) if as_json else line)
+        rows_written(len(results.columns[0].values), out, as_json=as_json)
     elif as_json:
         typer.echo(as_text({k: v.tolist() for k, v in results.arrays.items()}))
     else:
         write_csv(sys.stdout, results.columns)
+
+
+def rows_written(n_rows: int, out: Path | None, *, as_json: bool) -> None:
+    """Print where predictions were written."""
+    line = f"{n_rows} rows written to {out}"
+    typer.echo(as_text({"out": str(out), "n_rows": n_rows}) if as_json else line)
 
 
 def labelled_images(report: Mapping[str, Any], *, as_json: bool) -> None:

@@ -139,22 +139,43 @@ def train(
     """Train a model on DATA, save it, and measure its error on held-out rows.
 
     A page about the model is written beside it (MODEL.report.html). DATA may be a
-    folder of images with --masks: then each pixel gets a label.
+    folder of images with --masks: then each pixel gets a label. DATA may also be a
+    folder of Parquet or Arrow files, which is read a piece at a time.
     """
-    from crbm.commands import train as command
+    from crbm.commands import stored, train as command
     from crbm.commands.pixels.data import ImageReading, is_images
 
     shared = {"random_state": seed, "progress": progress}
     of_fit = _given(
         metric=metric,
-        time_limit=time_limit,
+        time_time_limit=time_limit,
         checkpoint_dir=checkpoint_dir,
         checkpoint_every=None if checkpoint_dir is None else checkpoint_every,
         resume=resume or None,
     )
     chosen = command.parse_parameters(parameters or ())
+    if masks is None and stored.is_stored(data):
+        _refuse(
+            "folders of tables",
+            validation=validation,
+            metric=metric,
+            time_limit=time_limit,
+        )
+        of_run = _given(n_epochs=epochs or 30, checkpoint_dir=checkpoint_dir)
+        report = stored.train(
+            data,
+            out,
+            model=model,
+            parameters={**shared, **of_run, **_given(resume=resume or None), **chosen},
+            preprocessing=preprocessing,
+            reading=reading,
+            force=force,
+        )
+        show.training(report, as_json=as_json)
+        return
     if masks is not None or model == PIXELS or is_images(data):
-        _refuse(preprocessing=preprocessing, validation=validation, **of_fit)
+        of_fit |= {"preprocessing": preprocessing, "validation": validation}
+        _refuse("images", **of_fit)
         from crbm.commands.pixels import train as pixels
 
         report = pixels.run(
@@ -188,11 +209,11 @@ def train(
     show.training(report, as_json=as_json)
 
 
-def _refuse(**options: Any) -> None:
-    """Raise if an option was given that models of images do not have."""
+def _refuse(what: str, **options: Any) -> None:
+    """Raise if an option was given that does not go with such data."""
     for name in _given(**options):
         flag = name.replace("_", "-")
-        raise ValueError(f"--{flag} does not apply to images. Leave it out.")
+        raise ValueError(f"--{flag} does not apply to {what}. Leave it out.")
 
 
 def _given(**options: Any) -> dict[str, Any]:

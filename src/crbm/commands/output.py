@@ -92,7 +92,7 @@ def write_csv(stream: TextIO, columns: Iterable[Column]) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(names)
     for row in zip(*(column.tolist() for column in values), strict=True):
-        writer.writerow([_short(value) for value in row])
+        writer.writerow([short(value) for value in row])
 
 
 def _write_parquet(path: Path, columns: Sequence[Column]) -> None:
@@ -108,5 +108,6 @@ def _write_parquet(path: Path, columns: Sequence[Column]) -> None:
     parquet.write_table(table, str(path))
 
 
-def _short(value: Any) -> Any:
+def short(value: Any) -> Any:
+    """A float with six significant digits; other values unchanged."""
     return f"{value:.6g}" if isinstance(value, float) else value

@@ -12,6 +12,7 @@ from crbm.datasets.named import available, fetch, load
 from crbm.datasets.noise import binarise, denoising, flip_pixels, occlude
 from crbm.datasets.registry import describe, names
 from crbm.datasets.splits import Fold, folds
+from crbm.datasets.stored import open_rows, open_table
 from crbm.datasets.windows import Windows, windows
 from crbm.preprocessing import pipeline
 
@@ -33,6 +34,8 @@ __all__ = [
     "load",
     "names",
     "occlude",
+    "open_rows",
+    "open_table",
     "pipeline",
     "read",
     "read_image",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from crbm.estimators import defaults, inputs, label_sets
 from crbm.hashing.arrays import from_torch
 from crbm.preprocessing import ClassColumns, Preprocessor
 from crbm.preprocessing.class_columns import are_classes, hold_classes
+from crbm.preprocessing.stored import StoredRows, forget_pages
 from crbm.types import Batch
 
 ROWS_AT_ONCE = 1024
@@ -79,6 +79,13 @@ def rows_at_a_time(
             f"Labels need one row per case; `X` has {_num_samples(X)} rows, the "
             f"labels have {len(labels)}."
         )
+    if isinstance(X, StoredRows):
+        start = 0
+        for piece in X.all_pieces():
+            own = None if labels is None else labels[start : start + len(piece)]
+            yield from rows_at_a_time(estimator, piece, own)
+            start += len(piece)
+        return
     X = from_torch(X)
     raw = inputs.in_pieces(estimator, X)
     X = to_inputs(estimator, X, reset=False) if raw is None else raw
@@ -187,19 +194,6 @@ def decode_labels(estimator: Any, labels: np.ndarray) -> np.ndarray:
         classes = estimator.columns_.decode(labels)
         return classes[..., 0] if estimator.single_column_ else classes
     return estimator.classes_[labels[:, 0]] if estimator.single_column_ else labels
-
-
-def forget_pages(X: Any) -> None:
-    """Release the pages read so far of a file that an array maps.
-
-    Otherwise the whole file would count as this process's memory. A map with changes of
-    its own (mode "c") is left alone.
-    """
-    advice = getattr(mmap, "MADV_DONTNEED", None)
-    while isinstance(X, np.ndarray) and getattr(X, "mode", None) != "c":
-        X = X.base
-    if isinstance(X, mmap.mmap) and advice is not None:
-        X.madvise(advice)
 
 
 def dense(X: Any, dtype: torch.dtype | None = None) -> Float[Tensor, "cases inputs"]:

@@ -18,10 +18,13 @@ from crbm import checks, decisions
 from crbm.energies import Energy
 from crbm.estimators.choices import check_choice
 from crbm.estimators.hashed_cases import (
+    SMALL_TABLE,
     HashedCases,
     SetTable,
     agreeing_candidates,
+    complete_cases,
     from_table,
+    held_out_recall,
     restrict_to_known,
     with_first_set,
     with_no_more,
@@ -39,8 +42,9 @@ from crbm.types import Batch, Candidates, Cases, Marginals, States
 
 # Numbers in the largest temporary of a prediction: 64 MB.
 LARGEST_TABLE = 2**24
-# Cases that the recall of the candidates is estimated from.
-RECALL_CASES = 10_000
+# Cases whose candidates are computed together where they share few: each case costs
+# as much as there are different candidates.
+CASES_AT_ONCE = 128
 
 
 SET_MEASURES = ("example_f1", "jaccard")
@@ -224,6 +228,16 @@ class HashCRBMClassifier(StructuredClassifier):
         if hasattr(self, "_candidate_recall"):
             del self._candidate_recall
 
+    def _learn_stored_candidates(self, sample: Batch, blocks: Iterator[Batch]) -> None:
+        assert sample.u is not None
+        sets = CandidateSets(self.n_bits, self.radius).start(sample.u, self.n_labels_)
+        for block in blocks:
+            sets.partial_fit(block.u, block.v)
+        sets.check_any()
+        self.sets_, self._recall_cases = sets, complete_cases(sample)
+        if hasattr(self, "_candidate_recall"):
+            del self._candidate_recall
+
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return self.sets_.state(), {"candidate_recall_": self.candidate_recall_}
 
@@ -349,7 +363,10 @@ class HashCRBMClassifier(StructuredClassifier):
     def _n_rows_at_once(self, groups: Groups) -> int:
         """Cases whose largest temporary stays below `LARGEST_TABLE`."""
         width = max(self.n_labels_, self.n_hidden, 1)
-        return max(1, LARGEST_TABLE // (width * int(groups.sizes.max())))
+        limit = LARGEST_TABLE // (width * int(groups.sizes.max()))
+        if len(self.sets_.packed_) > SMALL_TABLE:
+            limit = min(limit, CASES_AT_ONCE)
+        return max(1, limit)
 
     def _average_members(self, u: Tensor, candidates: Candidates) -> States:
         joint = [
@@ -358,28 +375,6 @@ class HashCRBMClassifier(StructuredClassifier):
         ]
         average = checks.not_overflowed(torch.stack(joint).mean(0), u)
         return States(candidates.table, average, candidates.ids)
-
-
-def complete_cases(data: Batch) -> Batch:
-    """Cases all of whose labels are known, at most `RECALL_CASES`, evenly spaced."""
-    assert data.u is not None
-    complete = (~data.v.isnan().any(1)).nonzero().squeeze(1)
-    chosen = complete[:: -(-len(complete) // RECALL_CASES) or 1]
-    return Batch(data.u[chosen], data.v[chosen])
-
-
-def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> float:
-    """The share of held-out cases whose label set is among their candidates.
-
-    Every tenth case is held out from the index. NaN if there are too few cases.
-    """
-    assert data.u is not None
-    held_out = torch.zeros(data.n_cases, dtype=torch.bool)
-    held_out[:: round(1 / share)] = True
-    if not held_out.any() or (~held_out).sum() < 2:
-        return float("nan")
-    sets.fit(data.u[~held_out], data.v[~held_out])
-    return sets.recall(data.u[held_out], data.v[held_out])
 
 
 def _best(posterior: States, k: int) -> tuple[Tensor, Tensor]:

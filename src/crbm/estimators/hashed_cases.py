@@ -12,12 +12,15 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn.functional import pad
 
+from crbm.hashing import CandidateSets
 from crbm.hashing.packed_sets import PackedSets
 from crbm.hashing.ragged import CandidateIds, Groups, Ragged
 from crbm.types import Batch, Candidates
 
 # Rows of a table of label sets that are not worth cutting down for each batch.
 SMALL_TABLE = 1024
+# Cases that the recall of the candidates is estimated from.
+RECALL_CASES = 10_000
 # Sorting one id takes as long as marking this many rows of a table.
 MARK_COST = 32
 
@@ -142,3 +145,25 @@ def restrict_to_known(candidates: Candidates, known: Tensor) -> Candidates:
     own = torch.where(none[:, None, None], changed, own)
     log_base = None if log_base is None else log_base[ids]
     return Candidates(own, torch.where(none[:, None], mask, agrees), None, log_base)
+
+
+def complete_cases(data: Batch) -> Batch:
+    """Cases all of whose labels are known, at most `RECALL_CASES`, evenly spaced."""
+    assert data.u is not None
+    complete = (~data.v.isnan().any(1)).nonzero().squeeze(1)
+    chosen = complete[:: -(-len(complete) // RECALL_CASES) or 1]
+    return Batch(data.u[chosen], data.v[chosen])
+
+
+def held_out_recall(sets: CandidateSets, data: Batch, share: float = 0.1) -> float:
+    """The share of held-out cases whose label set is among their candidates.
+
+    Every tenth case is held out from the index. NaN if there are too few cases.
+    """
+    assert data.u is not None
+    held_out = torch.zeros(data.n_cases, dtype=torch.bool)
+    held_out[:: round(1 / share)] = True
+    if not held_out.any() or (~held_out).sum() < 2:
+        return float("nan")
+    sets.fit(data.u[~held_out], data.v[~held_out])
+    return sets.recall(data.u[held_out], data.v[held_out])

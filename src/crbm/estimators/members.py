@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Generator
+from torch.utils.data import DataLoader
 
 from crbm import checks, sampling, training
 from crbm.estimators import checkpoints, defaults
@@ -73,7 +74,7 @@ def hold_out(
 
 def train(
     classifier: Any,
-    data: Batch,
+    data: Batch | DataLoader[Batch],
     held_out: Batch | None,
     n_epochs: int,
     generator: Generator,
@@ -82,7 +83,8 @@ def train(
     stored: bool = False,
 ) -> list[History]:
     """Train each model of the classifier; with `stored`, in resumable runs."""
-    cases, error = classifier._with_candidates(data), None
+    is_batch, error = isinstance(data, Batch), None
+    cases = classifier._with_candidates(data) if is_batch else data
     if held_out is not None:
         held_out_cases = classifier._with_candidates(held_out)
         error = training.PredictionError(

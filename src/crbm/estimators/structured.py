@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,20 @@ from torch import Generator, Tensor
 
 from crbm import checks, decisions
 from crbm.energies import Energy
-from crbm.estimators import class_weights, encoding, files, joint, members
+from crbm.estimators import (
+    class_weights,
+    encoding,
+    files,
+    joint,
+    members,
+    stored_cases,
+)
 from crbm.estimators.members import Augment
 from crbm.estimators.predictor import LabelSetClassifier
 from crbm.models import EnergyModel
 from crbm.objectives import Objective
 from crbm.preprocessing import KINDS, check_gamma
+from crbm.preprocessing.stored import StoredRows
 from crbm.training import Hook
 from crbm.types import Batch, Cases, Found, Marginals
 from crbm.units import BERNOULLI, Units
@@ -180,6 +189,10 @@ class StructuredClassifier(LabelSetClassifier):
         before = self.label_sets_ if more else None
         self._seen_sets: Tensor = joint.seen_sets(data, self._visible, before)
 
+    def _learn_stored_candidates(self, sample: Batch, blocks: Iterator[Batch]) -> None:
+        """Learn which label sets there are, from a sample or from all cases."""
+        self._learn_candidates(sample, more=False)
+
     def _with_candidates(self, data: Batch) -> Cases:
         """The cases with the outputs that are possible for them, if these are few."""
         return data
@@ -260,7 +273,7 @@ class StructuredClassifier(LabelSetClassifier):
         X
             Inputs, one row per case: array, sparse matrix, or frame (pandas, polars,
             pyarrow) of numbers, categories, texts, dates and booleans. Values may be
-            missing.
+            missing. Or `StoredRows`, for inputs larger than memory.
         y
             Labels as an indicator matrix (array, frame or sparse; NaN where a label is
             not known), a list of sets of names, or one column of two classes. Where
@@ -277,7 +290,10 @@ class StructuredClassifier(LabelSetClassifier):
         """
         self._check_parameters()
         with members.all_or_nothing(self):
-            self._fit(X, y, sample_weight, validation, augment)
+            if isinstance(X, StoredRows):
+                stored_cases.fit(self, X, y, sample_weight, validation, augment)
+            else:
+                self._fit(X, y, sample_weight, validation, augment)
         return self
 
     def _fit(

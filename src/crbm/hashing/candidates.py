@@ -120,6 +120,11 @@ class CandidateSets(BaseEstimator):  # type: ignore[misc]
         self.packed_, self.index_, self.counts_ = packed, index, counts
         return self
 
+    def check_any(self) -> None:
+        """Raise if no case so far had all its labels known."""
+        if not len(self.packed_):
+            raise ValueError("`V` must have at least one row without NaN to propose.")
+
     def _set_index(
         self,
         codes: UInt64[np.ndarray, " cases"],
