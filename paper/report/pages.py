@@ -13,15 +13,23 @@ from paper.engine.store import Store
 from paper.report import (
     headline,
     images as image_report,
+    real_targets,
+    rules as rules_report,
     successor_tables,
     suite_tables,
 )
 from paper.report.scores import Score
 from paper.report.table import Table
-from paper.tables import images, successors, suite, table1
+from paper.tables import images, outputs, rules, successors, suite, table1
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/reproduce.md", "docs/after_2011.md")
+PAGES = (
+    "README.md",
+    "docs/reproduce.md",
+    "docs/after_2011.md",
+    "docs/objectives.md",
+    "docs/outputs.md",
+)
 BLOCK = re.compile(r"(<!-- rows: ([\w-]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 
 
@@ -87,6 +95,21 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "ranks": ranks,
     "images": labelled_images,
     "after-2011": after_2011,
+    "rules": lambda folder: rules_report.objectives_table(
+        _rows(folder, rules.EXPERIMENT)
+    ),
+    "rules-paired": lambda folder: rules_report.paired_table(
+        _rows(folder, rules.EXPERIMENT)
+    ),
+    "missing-labels": lambda folder: rules_report.missing_table(
+        _rows(folder, rules.EXPERIMENT)
+    ),
+    "real-errors": lambda folder: real_targets.table(
+        _rows(folder, outputs.EXPERIMENT), "rrmse"
+    ),
+    "real-likelihoods": lambda folder: real_targets.table(
+        _rows(folder, outputs.EXPERIMENT), "nll"
+    ),
 }
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 from crbm import objectives
 from paper.engine.store import Store
@@ -56,3 +57,33 @@ def test_tables_show_means_and_spread():
     [line] = report.objectives_table(rows).splitlines()[2:]
     assert line.startswith("| CD-1 | 10.00 +- 1.41 | 51.00 +- 1.41 |  |")
     assert "| LogReg | 30.00 | 1.50 |" in report.missing_table(rows)
+
+
+def test_no_chosen_rate_lies_at_the_edge_of_the_grid():
+    rows = [row for row in Store(RESULTS) if "edges" in row["details"]]
+    assert rows
+    assert not any(row["details"]["edges"] for row in rows)
+
+
+def test_the_search_keeps_the_fit_with_the_lowest_error():
+    search = rules.Search(lambda rate, l2: (rate, abs(np.log2(rate) + 7.9) + l2))
+    found = search.run(rules.RULES["CD-1"], "labels")
+    assert search.best == found.params["learning_rate"] == 2**-8
+    assert search.details(found)["edges"] == []
+    assert {each["l2"] for each in search.tried} == {0.0}
+
+
+def test_objectives_are_compared_on_the_same_cases():
+    def labels(model, fold, wrong):
+        own = row(model, "scene", hamming=100 * np.mean(wrong) / 6)
+        return own | {"fold": fold, "seed": 0, "details": {"wrong_labels": wrong}}
+
+    first, second = [0, 1, 2, 3], [1, 1, 3, 2]
+    rows = [
+        labels("CD-PercLoss", 0, first),
+        labels("CD-1", 0, second),
+        labels("CD-1", 1, [6, 6, 6, 6]),  # without its partner
+    ]
+    expected = ttest_rel(first, second).pvalue
+    [line] = report.paired_table(rows).splitlines()[2:]
+    assert line == (f"| CD-1 | scene | 4 | 25.00 | 29.17 | -4.17 | {expected:.3g} |")
