@@ -28,6 +28,14 @@ def serve(
     threads: Annotated[
         int, typer.Option(min=1, help="Number of threads per prediction.")
     ] = 1,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=64,
+            help="Number of processes that share the port and the models.",
+        ),
+    ] = 1,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -67,6 +75,7 @@ def serve(
         host=host,
         port=port,
         n_threads=threads,
+        n_workers=workers,
         token=token,
         allowed_hosts=allowed_host or (),
         insecure=insecure,

@@ -10,9 +10,9 @@ from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 import crbm
-from crbm.web import guards, parsing, problems, schemas
+from crbm.web import arrays, guards, parsing, problems, schemas
 from crbm.web.headers import SecureHeaders
-from crbm.web.json_body import JsonRoute
+from crbm.web.json_body import JsonRoute, json_response
 from crbm.web.metrics import Metrics
 from crbm.web.middleware import LimitedBody, Measured
 from crbm.web.models import LoadedModel
@@ -75,7 +75,7 @@ def create_app(
     app.include_router(model_router)
     app.mount("/static", StaticFiles(directory=STATIC))
     problems.add_handlers(app)
-    checks = [guards.host_check(tuple(allowed_hosts)), guards.json_check]
+    checks = [guards.host_check(tuple(allowed_hosts)), guards.type_check]
     if token is not None:
         checks.insert(1, guards.token_check(token))
         _describe_token(app)
@@ -200,20 +200,35 @@ async def label_image(
     return await worker.label(body.image, body.known, body.n_samples, body.seed)
 
 
-@model_router.post("/{name}/predict")
-async def predict(worker: Worker, body: schemas.CaseRequest) -> schemas.Prediction:
+@model_router.post("/{name}/predict", response_model=schemas.Prediction)
+async def predict(worker: Worker, body: schemas.CaseRequest) -> Response:
     """Predict labels and probabilities of one case, given its known labels."""
     case = parsing.case(worker.classifier, body.input, body.known)
-    return await worker.predict(case)
+    return json_response(await worker.predict(case))
 
 
-@model_router.post("/{name}/predict-batch")
-async def predict_batch(
-    worker: Worker, body: schemas.BatchRequest
-) -> schemas.Predictions:
+@model_router.post("/{name}/predict-batch", response_model=schemas.Predictions)
+async def predict_batch(worker: Worker, body: schemas.BatchRequest) -> Response:
     """Predict labels and probabilities of several cases."""
     cases = parsing.cases(worker.classifier, body.inputs, body.known)
-    return schemas.Predictions(predictions=await worker.predict_batch(cases))
+    predictions = await worker.predict_batch(cases)
+    return json_response(schemas.Predictions.model_construct(predictions=predictions))
+
+
+@model_router.post(
+    "/{name}" + guards.ARRAY_ROUTE,
+    response_class=Response,
+    responses={200: arrays.ANSWER},
+    openapi_extra={"requestBody": arrays.REQUEST_BODY},
+)
+async def predict_array(worker: Worker, request: Request) -> Response:
+    """Predict probabilities of one case or several from an array in binary form."""
+    cases, shape = arrays.read_cases(worker.classifier, await request.body())
+    if len(cases) == 1:
+        predictions = [await worker.predict(cases[0])]
+    else:
+        predictions = await worker.predict_batch(cases)
+    return arrays.array_response([p.probabilities for p in predictions], shape)
 
 
 @model_router.post("/{name}/top-k")

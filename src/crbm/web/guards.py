@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from crbm.web.problems import problem
 
 Check = Callable[[Scope], JSONResponse | None]
+# The route that reads arrays instead of JSON.
+ARRAY_ROUTE, ARRAY_TYPE = "/predict-array", "application/x-npy"
 # The pages and the description of the API are the same on every server.
 OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json", "/health"})
 
@@ -77,17 +79,25 @@ def has_token(scope: Scope, token: str) -> bool:
     return scheme.lower() == b"bearer" and same
 
 
-def json_check(scope: Scope) -> JSONResponse | None:
-    """Refuse a POST request that does not say that its body is JSON."""
+def type_check(scope: Scope) -> JSONResponse | None:
+    """Refuse a POST request that does not say that its body is what its route reads."""
     if scope["method"] != "POST":
         return None
     given = _header(scope, b"content-type").decode("latin-1")
     kind = given.partition(";")[0].strip().lower()
-    if kind == "application/json" or re.fullmatch(r"application/[\w.-]+\+json", kind):
+    is_array = scope["path"].endswith(ARRAY_ROUTE)
+    if is_array and kind == ARRAY_TYPE:
+        return None
+    if not is_array and (
+        kind == "application/json" or re.fullmatch(r"application/[\w.-]+\+json", kind)
+    ):
         return None
     came = f"`{kind}`" if re.fullmatch(r"[\w.+/-]{1,80}", kind) else "none"
+    what, needed = ("JSON", "application/json")
+    if is_array:
+        what, needed = ("an array", ARRAY_TYPE)
     return problem(
-        415, f"Send JSON with the header `Content-Type: application/json`; got {came}."
+        415, f"Send {what} with the header `Content-Type: {needed}`; got {came}."
     )
 
 

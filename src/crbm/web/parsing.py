@@ -72,7 +72,7 @@ def _parse_row(
     if wrong is not None:
         raise InputError(f"`input` must hold numbers, not {wrong!r:.60}.")
     values = np.array([np.nan if value is None else value for value in u], dtype=float)
-    _check_range(classifier, values)
+    check_range(classifier, values)
     return values
 
 
@@ -102,7 +102,7 @@ def _listed(names: Sequence[str]) -> str:
     return "the columns " + ", ".join(f"`{name}`" for name in names[:5]) + more
 
 
-def _check_range(
+def check_range(
     classifier: LabelSetClassifier, values: Float[np.ndarray, " inputs"]
 ) -> None:
     """Refuse values that a model of float32 weights turns into infinity."""

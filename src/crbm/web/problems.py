@@ -30,7 +30,7 @@ ALWAYS = {
 FOR_MODELS = ALWAYS | {
     400: "As for all routes, or a body that is not JSON",
     404: "Unknown model",
-    415: "A body whose `Content-Type` is not `application/json`",
+    415: "A body whose `Content-Type` is not the one of the route",
     422: "Invalid input",
     503: "Too many requests at once",
 }

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from crbm.web.access import check_exposed, host_names
 from crbm.web.app import create_app
 from crbm.web.models import load_models
+from crbm.web.processes import serve_in_processes
 from crbm.web.protocol import LimitedProtocol
 
 KEEP_ALIVE_SECONDS = 60
@@ -27,6 +28,7 @@ def run(
     host: str = "127.0.0.1",
     port: int = 8000,
     n_threads: int = 1,
+    n_workers: int = 1,
     token: str | None = None,
     allowed_hosts: Iterable[str] = (),
     insecure: bool = False,
@@ -42,6 +44,9 @@ def run(
         Where to listen; port 0 selects a free port.
     n_threads
         Number of threads per prediction.
+    n_workers
+        Number of processes that answer requests. They share the socket and the memory
+        of the models; limits, batches and metrics are those of each process.
     token
         What clients have to send as `Authorization: Bearer TOKEN`; None for no check.
         Needed if other machines can connect.
@@ -56,14 +61,22 @@ def run(
     address = resolve(host, port)
     check_exposed(address, token, insecure)
     names = host_names(host, address, allowed_hosts)
-    torch.set_num_threads(n_threads)
+    torch.set_num_threads(1)  # threads would not survive a fork
     # the API documents the order of the inputs
     warnings.filterwarnings("ignore", "X does not have valid feature names")
     models = load_models(paths)
     listener = listen(address, port)
     announce(server_url(host, listener), list(models))
     app = create_app(models, token=token, allowed_hosts=names)
-    uvicorn.Server(configuration(app)).run(sockets=[listener])
+
+    def serve() -> None:
+        torch.set_num_threads(n_threads)
+        uvicorn.Server(configuration(app)).run(sockets=[listener])
+
+    if n_workers == 1:
+        serve()
+    else:
+        serve_in_processes(serve, n_workers, grace_seconds=GRACE_SECONDS + 5.0)
 
 
 def configuration(app: ASGIApp) -> uvicorn.Config:

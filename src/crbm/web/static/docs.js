@@ -46,7 +46,9 @@ function routePanel(route) {
   const answer = resolve(operation.responses["200"].content?.["application/json"]?.schema);
   const summary = element("summary", {}, element("span", { className: "method" }, method.toUpperCase()),
     element("code", {}, path), element("span", { className: "hint" }, operation.description ?? operation.summary));
-  const parts = element("div", { className: "stack" }, ...tryIt(route, body));
+  const isBinary = operation.requestBody && !body;
+  const start = isBinary ? [element("p", {}, operation.requestBody.description)] : tryIt(route, body);
+  const parts = element("div", { className: "stack" }, ...start);
   if (body) parts.append(element("h3", {}, "Request"), fieldTable(body, resolve));
   if (answer) parts.append(element("h3", {}, "Answer"), fieldTable(answer, resolve));
   return element("details", { className: "panel", id: `${method}-${operation.operationId}` }, summary, parts);
