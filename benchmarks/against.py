@@ -118,11 +118,15 @@ def _candidates():  # type: ignore[no-untyped-def]
         n_epochs=4,
         n_bits=5,
         radius=1,
+        n_hidden=128,
+        init_scale=0.01,
         learning_rate=2**-6,
         preprocessing="none",
         n_threads=1,
         random_state=0,
     )
+    if "base_measure" in classifier.get_params():  # not so in the first versions
+        classifier.set_params(base_measure="uniform")
     return partial(classifier.fit, X, Y)
 
 

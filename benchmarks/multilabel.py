@@ -92,7 +92,10 @@ def rivals(name: str, n_features: int) -> dict[str, Any]:
         "crbm LogReg": make_pipeline(
             scaled(),
             LogisticClassifier(
-                learning_rate=2**-6, preprocessing="none", random_state=0
+                learning_rate=2**-6,
+                n_epochs=50,
+                preprocessing="none",
+                random_state=0,
             ),
         ),
         "HashCRBM": make_pipeline(*kernel_inputs(n_features), one),

@@ -218,7 +218,13 @@ def _model() -> CRBMClassifier:
     rng = np.random.default_rng(0)
     images = (rng.random((64, N_PIXELS)) < 0.15).astype(np.float32)
     classifier = CRBMClassifier(
-        n_hidden=N_HIDDEN, n_epochs=1, inference="search", random_state=0
+        n_hidden=N_HIDDEN,
+        n_epochs=1,
+        learning_rate=2**-4,
+        preprocessing="none",
+        objective="perceptron",
+        inference="search",
+        random_state=0,
     )
     classifier.fit(images, images)
     return classifier

@@ -56,6 +56,8 @@ def _large(echo: Echo) -> list[dict[str, Any]]:
     """Time and memory of HashCRBM on data with many labels."""
     common = HashCRBMClassifier(
         learning_rate=2**-2,
+        n_hidden=128,
+        init_scale=0.01,
         preprocessing="none",
         base_measure="uniform",
         random_state=0,

@@ -30,7 +30,7 @@ MODELS: dict[str, tuple[type[StructuredClassifier], dict[str, Any]]] = {
         {"objective": "perceptron", "learning_rate": 2**-2},
     ),
 }
-CRBM_DEFAULTS = {"n_hidden": 256, "inference": "search"}
+CRBM_DEFAULTS = {"n_hidden": 256, "inference": "search", "init_scale": 0.01}
 
 
 class Digits(NamedTuple):
@@ -74,7 +74,9 @@ def make_classifier(name: str, n_epochs: int, seed: int) -> StructuredClassifier
     kind, parameters = MODELS[name]
     if kind is CRBMClassifier:
         parameters = {**CRBM_DEFAULTS, **parameters}
-    return kind(n_epochs=n_epochs, random_state=seed, progress=None, **parameters)
+    shared = {"preprocessing": "none", "random_state": seed, "progress": None}
+    parameters = {"n_epochs": n_epochs, **shared, **parameters}
+    return kind(**parameters)
 
 
 def fresh_patches(batch: Batch, generator: torch.Generator | None) -> Batch:

@@ -81,7 +81,10 @@ def make_classifiers(seed: int) -> dict[str, Any]:
     support = MultiOutputClassifier(SVC())
     return {
         "LogReg": LogisticClassifier(
-            learning_rate=2**-6, preprocessing="standardise", random_state=seed
+            learning_rate=2**-6,
+            n_epochs=50,
+            preprocessing="standardise",
+            random_state=seed,
         ),
         "random forest": RandomForestClassifier(200, random_state=seed),
         "RBF-SVM per label": make_pipeline(StandardScaler(), support),

@@ -17,8 +17,24 @@ import torch
 import crbm
 
 SEEDS = (0, 1, 2)
-LABELS = {"n_epochs": 10, "n_hidden": 64, "preprocessing": "standardise"}
-DIGITS = {"n_epochs": 10, "n_hidden": 128, "learning_rate": 2**-2}
+LABELS = {
+    "n_epochs": 10,
+    "n_hidden": 64,
+    "preprocessing": "standardise",
+    "learning_rate": 2**-6,
+    "radius": 1,
+    "init_scale": 0.01,
+    "base_measure": "uniform",
+    "stop_by": "error",
+}
+DIGITS = {
+    "n_epochs": 10,
+    "n_hidden": 128,
+    "learning_rate": 2**-2,
+    "preprocessing": "none",
+    "objective": "perceptron",
+    "stop_by": "error",
+}
 # The first entry changes nothing; the others are compared with it.
 CHANGES = {
     "labels": (

@@ -82,7 +82,7 @@ def run_cell(cell: Cell) -> Outcome:
     data, tried = load(cell.seed), []
     for values in product(*GRID.values()):
         parameters = dict(zip(GRID, values, strict=True))
-        classifier = make(**FIXED, **fixed, **parameters)
+        classifier = make(preprocessing="none", **FIXED, **fixed, **parameters)
         classifier.fit(*data.train, validation=data.valid)
         loss = observed_log_loss(data.valid.Y, classifier.predict_proba(data.valid.X))
         tried.append((loss, parameters, classifier))

@@ -221,7 +221,10 @@ def _labels(rule: Rule, cell: Cell) -> Outcome:
 
 
 def _classifier(rule: Rule, rate: float, l2: float) -> Any:
-    shared = {**LABELS, **dict(rule.fixed)}
+    # inputs are scaled before, and candidates count alike
+    shared = {**LABELS, "preprocessing": "none", "stop_by": "error", **dict(rule.fixed)}
+    if rule.make is HashCRBMClassifier:
+        shared["base_measure"] = "uniform"
     if rule.make is LogisticClassifier:
         del shared["n_hidden"], shared["init_scale"]
     if rule.objective is not None:

@@ -162,10 +162,17 @@ class SupportVectors(BaseEstimator):  # type: ignore[misc]
 
 
 # The inputs are scaled before, and candidates count alike, as in the paper.
-_logistic = partial(LogisticClassifier, preprocessing="none")
-_crf = partial(CRFClassifier, preprocessing="none")
-_crbm = partial(CRBMClassifier, preprocessing="none")
-_hash_crbm = partial(HashCRBMClassifier, preprocessing="none", base_measure="uniform")
+_logistic = partial(LogisticClassifier, preprocessing="none", l2=0.0)
+_crf = partial(CRFClassifier, preprocessing="none", l2=0.0)
+_crbm = partial(CRBMClassifier, preprocessing="none", init_scale=0.01, l2=0.0)
+_hash_crbm = partial(
+    HashCRBMClassifier,
+    preprocessing="none",
+    base_measure="uniform",
+    radius=1,
+    init_scale=0.01,
+    l2=0.0,
+)
 PAPER = {
     "LogReg": Model(_logistic, {"learning_rate": RATES}, _BATCH),
     "CRF": Model(_crf, {"learning_rate": RATES, "damping": [0.0, 0.3, 0.6]}, _BATCH),

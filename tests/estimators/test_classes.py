@@ -18,11 +18,17 @@ SIZE = np.where(X[:, 0] > 0, "large", "small")
 BOTH = np.stack([NAMES, SIZE], 1)
 COMBINATIONS = np.array(list(itertools.product(sorted(set(NAMES)), sorted(set(SIZE)))))
 
+PLAIN = {"preprocessing": "none", "learning_rate": 2**-4}
+PLAIN |= {"n_epochs": 20, "random_state": 0}
 KINDS = [
-    crbm.LogisticClassifier(n_epochs=20, random_state=0),
-    crbm.CRBMClassifier(n_hidden=6, n_epochs=20, init_scale=0.5, random_state=0),
+    crbm.LogisticClassifier(**PLAIN),
+    crbm.CRBMClassifier(**PLAIN, n_hidden=6, init_scale=0.5),
     crbm.HashCRBMClassifier(
-        radius=None, n_hidden=6, n_epochs=20, learning_rate=0.1, random_state=0
+        **PLAIN | {"learning_rate": 0.1},
+        radius=None,
+        n_hidden=6,
+        init_scale=0.01,
+        base_measure="uniform",
     ),
 ]
 every = pytest.mark.parametrize("classifier", KINDS, ids=lambda c: type(c).__name__)
@@ -129,6 +135,8 @@ def test_training_is_exact_for_columns_of_classes():
     classifier = crbm.CRBMClassifier().fit(X[:, :2], BOTH)
     assert isinstance(classifier._objective(), crbm.objectives.ExactLikelihood)
     labels = crbm.CRBMClassifier().fit(X[:, :2], np.eye(3)[SPECIES])
+    assert isinstance(labels._objective(), crbm.objectives.MeanFieldLikelihood)
+    labels.set_params(learning_rate=0.1)
     assert isinstance(labels._objective(), crbm.objectives.Perceptron)
     assert labels.columns_ is None
 
@@ -147,7 +155,7 @@ def test_class_weights_multiply_the_odds():
     p, q = plain.predict_proba(X), heavy.predict_proba(X)
     np.testing.assert_allclose(q[:, 0] / q[:, 1], 3 * p[:, 0] / p[:, 1], rtol=1e-9)
     np.testing.assert_allclose(q[:, 2] / q[:, 1], p[:, 2] / p[:, 1], rtol=1e-9)
-    balanced = clone(plain).set_params(class_weight="balanced")
+    balanced = clone(plain).set_params(class_weight="balanced", early_stopping=False)
     assert balanced.fit(X[:110], NAMES[:110]).class_weight_.tolist() == [2.2, 2.2, 11]
 
 

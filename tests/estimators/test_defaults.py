@@ -14,7 +14,7 @@ SCALED = RNG.normal(size=(60, 3))
 RAW = SCALED * [1e6, 1.0, 1e-3] + [1e6, 50.0, 0.0]
 Y = (SCALED > 0).astype(float)
 AUTO = {"learning_rate": "auto"}
-QUICK = {"n_epochs": 3, "n_hidden": 4, "random_state": 0}
+QUICK = {"learning_rate": 2**-6, "n_epochs": 3, "n_hidden": 4, "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ QUICK = {"n_epochs": 3, "n_hidden": 4, "random_state": 0}
     ],
 )
 def test_inputs_are_scaled_where_they_need_it(X, kind):
-    assert defaults.preprocessing(X) == kind
+    assert defaults.scaling(X) == kind
 
 
 def test_the_scale_of_the_inputs_does_not_matter(tmp_path):
@@ -49,12 +49,12 @@ def test_the_scale_of_the_inputs_does_not_matter(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "optimizer", "rate"),
     [
-        ({}, None, 2**-6),
-        ({"learning_rate": "auto"}, torch.optim.Adam, defaults.RATE),
+        ({}, torch.optim.Adam, 1e-3),
+        ({"learning_rate": "auto"}, torch.optim.Adam, 1e-3),
         ({"learning_rate": 0.1}, None, 0.1),
         ({"optimizer": "adam", "learning_rate": 0.1}, torch.optim.Adam, 0.1),
         (AUTO | {"optimizer": "SGD"}, torch.optim.SGD, defaults.SGD_RATE),
-        (AUTO | {"optimizer": "rmsprop"}, torch.optim.RMSprop, defaults.RATE),
+        (AUTO | {"optimizer": "rmsprop"}, torch.optim.RMSprop, 1e-3),
     ],
 )
 def test_the_rate_suits_the_optimiser(parameters, optimizer, rate):

@@ -26,6 +26,7 @@ def fitted(table, **parameters):
         n_epochs=30,
         learning_rate=0.1,
         radius=None,
+        base_measure="uniform",
         prediction="mode",
         random_state=0,
         **parameters,

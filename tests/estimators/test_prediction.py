@@ -16,6 +16,7 @@ TRAIN, TEST = copied_patterns(400), copied_patterns(200, seed=1)
 X, Y = TRAIN.u.numpy(), TRAIN.v.numpy()
 X_TEST, Y_TEST = TEST.u.numpy(), TEST.v.numpy()
 SETTINGS = {"random_state": 0, "learning_rate": 0.3, "n_epochs": 30}
+HASH = SETTINGS | {"n_hidden": 8, "radius": 1, "base_measure": "uniform"}
 CLASSIFIERS = {
     "logistic": crbm.LogisticClassifier(**SETTINGS),
     "crf": crbm.CRFClassifier(**SETTINGS, n_steps=10),
@@ -24,9 +25,9 @@ CLASSIFIERS = {
     "crbm-exact": crbm.CRBMClassifier(
         **SETTINGS, n_hidden=8, objective="exact", inference="exact"
     ),
-    "hash": crbm.HashCRBMClassifier(**SETTINGS, n_hidden=8, n_bits=3),
+    "hash": crbm.HashCRBMClassifier(**HASH, n_bits=3),
     "hash-ensemble": crbm.HashCRBMClassifier(
-        **SETTINGS, n_hidden=8, radius=None, n_estimators=3, input_dropout=0.2
+        **HASH | {"radius": None}, n_estimators=3, input_dropout=0.2
     ),
 }
 
@@ -241,7 +242,8 @@ def test_early_stopping_holds_cases_out():
 
 
 def test_given_validation_cases_are_used():
-    fitted = crbm.LogisticClassifier(**SETTINGS).fit(X, Y, validation=(X_TEST, Y_TEST))
+    fitted = crbm.LogisticClassifier(**SETTINGS, stop_by="error")
+    fitted.fit(X, Y, validation=(X_TEST, Y_TEST))
     history = fitted.histories_[0]
     best = min(history.validation)
     assert metrics.hamming_error(Y_TEST, fitted.predict(X_TEST)) == pytest.approx(best)

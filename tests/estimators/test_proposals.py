@@ -26,8 +26,10 @@ def table():
 def fitted(table):
     return crbm.HashCRBMClassifier(
         n_bits=2,
+        radius=1,
         n_hidden=4,
         init_scale=0.5,
+        base_measure="uniform",
         n_epochs=20,
         learning_rate=0.1,
         n_proposals=6,

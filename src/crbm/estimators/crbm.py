@@ -22,6 +22,8 @@ Inference = Callable[[Energy], Found | Marginals]
 
 # All outputs are enumerated by "auto" up to this many: 4096.
 FEW_BITS = 12
+# Up to this many labels "auto" trains by mean field; more are pixels, as a rule.
+FEW_LABELS = 500
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     kind.short_name: kind
     for kind in (getattr(objectives, name) for name in objectives.__all__)
@@ -55,7 +57,8 @@ class CRBMClassifier(StructuredClassifier):
         "constraints" (contrastive constraint generation), "pseudo_likelihood",
         "ratio_matching" or, with at most 20 labels, "exact"; the parameters of a named
         one, e.g. `{"n_steps": 10}`. "auto" is "exact" for columns of classes with at
-        most 4096 combinations, as one column always has, and "perceptron" otherwise.
+        most 4096 combinations, as one column always has, "mean_field" for at most
+        500 labels if the learning rate is "auto", and "perceptron" otherwise.
     inference, inference_params
         How to predict: a function of an energy, e.g. `partial(mean_field.run,
         n_steps=5)`, or a name: "mean_field", "loopy_bp", "search" (the lowest free
@@ -114,6 +117,7 @@ class CRBMClassifier(StructuredClassifier):
         )
 
     def _start(self, model: EnergyModel, data: Batch) -> None:
+        super()._start(model, data)
         if self.hidden_bias is not None:
             assert isinstance(model, CRBM)
             model.start_biases(data.v, hidden=self.hidden_bias, weight=data.weight)
@@ -121,7 +125,9 @@ class CRBMClassifier(StructuredClassifier):
     def _objective(self) -> Objective:
         if not isinstance(self.objective, str):
             return self.objective
-        name = self._choose("objective", "exact", "perceptron")
+        mean_field = self.learning_rate == "auto" and self.n_labels_ <= FEW_LABELS
+        many = "mean_field" if mean_field else "perceptron"
+        name = self._choose("objective", "exact", many)
         return OBJECTIVES[name](**(self.objective_params or {}))
 
     def _infer(self, energy: Energy, cases: Batch) -> Found | Marginals:

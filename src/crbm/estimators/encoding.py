@@ -22,6 +22,7 @@ from crbm import checks
 from crbm.estimators import defaults, inputs, label_sets
 from crbm.hashing.arrays import from_torch
 from crbm.preprocessing import ClassColumns, Preprocessor
+from crbm.preprocessing.choice import choose
 from crbm.preprocessing.class_columns import are_classes, hold_classes
 from crbm.preprocessing.stored import StoredRows, forget_pages
 from crbm.types import Batch
@@ -48,22 +49,31 @@ def to_generator(random_state: Any) -> Generator:
 def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as numbers, checked and preprocessed: an array or a CSR matrix.
 
-    The models compute in the precision of X; single is at least twice as fast. With
-    `reset` the encoding and preprocessing are learned from X, unless a warm start keeps
-    the old ones.
+    The models compute in the precision of X; single is at least twice as fast.
     """
-    learn = reset and not hasattr(estimator, "models_")
-    X = inputs.to_numbers(estimator, from_torch(X), learn=learn, reset=reset)
+    X = inputs.to_numbers(estimator, from_torch(X), learn=False, reset=reset)
     if estimator.preprocessing == "none":
         return X
-    if learn:
-        kind = estimator.preprocessing
-        if kind == "auto":
-            encoded = hasattr(estimator, "encoder_")
-            kind = "none" if encoded else defaults.preprocessing(X)
-        new = Preprocessor(kind, estimator.kernel_gamma, estimator.kernel_features)
-        estimator.preprocessor_ = new.fit(X)
     return estimator.preprocessor_.transform(X)
+
+
+def learn_preprocessing(
+    estimator: Any, X: Any, v: Float[Tensor, "cases labels"], *, in_parts: bool
+) -> None:
+    """Learn the preprocessing of numbers X; "auto" also looks at the labels.
+
+    With `in_parts` more cases will follow, so that no kernel is spanned by these.
+    """
+    if estimator.preprocessing == "none":
+        return
+    kind, gamma = estimator.preprocessing, estimator.kernel_gamma
+    if kind == "auto":
+        encoded = hasattr(estimator, "encoder_")
+        kind = "none" if encoded else defaults.scaling(X)
+        if not in_parts and estimator.learning_rate == "auto":
+            kind, gamma = choose(X, v.numpy(), kind)
+    new = Preprocessor(kind, gamma, estimator.kernel_features)
+    estimator.preprocessor_ = new.fit(X)
 
 
 def rows_at_a_time(
@@ -107,15 +117,32 @@ def precision(estimator: Any) -> torch.dtype | None:
 
 
 def fit_data(
-    estimator: Any, X: Any, Y: Any, sample_weight: Any, classes: Any = None
+    estimator: Any,
+    X: Any,
+    Y: Any,
+    sample_weight: Any,
+    classes: Any = None,
+    *,
+    in_parts: bool = False,
 ) -> Batch:
-    """Training cases; what is learned of X and Y is set on the estimator."""
-    X, Y = to_inputs(estimator, X, reset=True), from_torch(Y)
+    """Training cases; what is learned of X and Y is set on the estimator.
+
+    With `in_parts` more cases will follow. A warm start keeps the encoding and the
+    preprocessing that were learned before.
+    """
+    learn = not hasattr(estimator, "models_")
+    X = inputs.to_numbers(estimator, from_torch(X), learn=learn, reset=True)
+    Y = from_torch(Y)
     several = estimator.several_classes
     if classes is not None and np.ndim(Y) == 1:
         found = _encode_classes(np.asarray(Y), np.unique(classes), several=several)
     else:
         found = to_outputs(Y, several=several)
+    checks.same_length(X=torch.empty(X.shape[0], 0), Y=found.v)
+    if learn:
+        learn_preprocessing(estimator, X, found.v, in_parts=in_parts)
+    if estimator.preprocessing != "none":
+        X = estimator.preprocessor_.transform(X)
     estimator.classes_, estimator.single_column_ = found.classes, found.single
     estimator.label_names_, estimator.n_labels_ = found.label_names, found.v.shape[1]
     estimator.columns_ = found.columns

@@ -66,6 +66,7 @@ def models_state(
     plain = {"histories_": histories, "n_iter_": classifier.n_iter_}
     if classifier.preprocessing == "auto":
         plain["preprocessing_"] = classifier.preprocessor_.kind
+        plain["kernel_gamma_"] = classifier.preprocessor_.kernel_gamma
     return tensors, plain | {"class_weight_": classifier.class_weight_.tolist()}
 
 
@@ -207,11 +208,12 @@ def restore_models(
 ) -> None:
     """Set what `models_state` gave."""
     if classifier.preprocessing != "none":
-        check_gamma(classifier.kernel_gamma)
+        gamma = fitted.get("kernel_gamma_", classifier.kernel_gamma)
+        check_gamma(gamma)
         classifier.preprocessor_ = Preprocessor.from_state(
             fitted.get("preprocessing_", classifier.preprocessing),
             below("preprocessing.", tensors),
-            classifier.kernel_gamma,
+            gamma,
         )
     _restore_models(classifier, tensors)
     classifier.histories_ = [History.from_dict(h) for h in fitted["histories_"]]

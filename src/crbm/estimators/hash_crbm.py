@@ -16,6 +16,7 @@ from torch import Generator, Tensor
 
 from crbm import checks, decisions
 from crbm.energies import Energy
+from crbm.estimators import defaults
 from crbm.estimators.choices import check_choice
 from crbm.estimators.hashed_cases import (
     SMALL_TABLE,
@@ -74,7 +75,8 @@ class HashCRBMClassifier(StructuredClassifier):
         Length of the codes; the paper tries 5, 7 and 9. Fewer bits, more candidates.
     radius
         Hamming distance within which codes are neighbours; None takes all label sets
-        seen in training as candidates.
+        seen in training as candidates. "auto" does so where they are at most 2000, and
+        is 1 where they are more.
     n_hidden, init_scale
         Hidden units, through which the labels depend on each other, and the standard
         deviation of their initial couplings.
@@ -123,17 +125,18 @@ class HashCRBMClassifier(StructuredClassifier):
     """
 
     n_bits: int = 7
-    radius: int | None = 1
-    n_hidden: int = 128
-    init_scale: float = 0.01
-    learning_rate: float | str = 2**-6
-    base_measure: str = "uniform"
+    radius: int | str | None = "auto"
+    n_hidden: int = 32
+    init_scale: float = 0.3
+    base_measure: str = "counts"
     prediction: str = "marginals"
     n_estimators: int = 1
     objective: str = "likelihood"
     objective_params: dict[str, Any] | None = None
     n_proposals: int = 0
 
+    # candidates are many, so that a step of the weights changes more at once
+    adam_rate = 1e-3
     short_name = "hash-crbm"
     has_cheap_joint = True
     several_classes = True
@@ -166,6 +169,8 @@ class HashCRBMClassifier(StructuredClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if isinstance(self.radius, str):
+            checks.one_of("radius", self.radius, ("auto",))
         checks.one_of("base_measure", self.base_measure, ("counts", "uniform"))
         checks.one_of("prediction", self.prediction, PREDICTIONS)
         check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
@@ -189,6 +194,10 @@ class HashCRBMClassifier(StructuredClassifier):
             init_scale=self.init_scale,
             visible=self._visible,
         )
+
+    def _start(self, model: EnergyModel, data: Batch) -> None:
+        if self.base_measure != "counts":
+            super()._start(model, data)
 
     def _objective(self) -> Objective:
         return OBJECTIVES[self.objective](**(self.objective_params or {}))
@@ -221,7 +230,7 @@ class HashCRBMClassifier(StructuredClassifier):
             grown = copy.copy(self.sets_)
             self.sets_: CandidateSets = grown.partial_fit(data.u, data.v)
             return
-        sets = CandidateSets(self.n_bits, self.radius)
+        sets = CandidateSets(self.n_bits, defaults.radius(self, data.v))
         weight = None if data.weight is None else data.weight.numpy()
         self.sets_ = sets.fit(data.u, data.v, weight)
         self._recall_cases = complete_cases(data)
@@ -239,10 +248,14 @@ class HashCRBMClassifier(StructuredClassifier):
             del self._candidate_recall
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        return self.sets_.state(), {"candidate_recall_": self.candidate_recall_}
+        plain: dict[str, Any] = {"candidate_recall_": self.candidate_recall_}
+        if self.radius == "auto":
+            plain["radius_"] = self.sets_.radius
+        return self.sets_.state(), plain
 
     def _restore(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
-        self.sets_ = CandidateSets(self.n_bits, self.radius).restored(tensors)
+        radius = plain["radius_"] if self.radius == "auto" else self.radius
+        self.sets_ = CandidateSets(self.n_bits, radius).restored(tensors)
         n_hashed, n_inputs = self.sets_.hash_.n_features_in_, self.models_[0].n_inputs
         if n_hashed != n_inputs:
             raise ValueError(

@@ -28,7 +28,8 @@ def check_parameters(classifier: Any) -> None:
     checks.unit_interval("input_dropout", classifier.input_dropout, open_end=True)
     defaults.check_learning_rate(classifier.learning_rate)
     defaults.check_optimizer(classifier.optimizer)
-    checks.not_negative("l2", classifier.l2)
+    defaults.check_l2(classifier.l2)
+    defaults.check_early_stopping(classifier.early_stopping)
     checks.whole_number("patience", classifier.patience, at_least=1)
     fraction = classifier.validation_fraction
     if not 0 < checks.number("validation_fraction", fraction) < 1:
@@ -58,7 +59,8 @@ def hold_out(
         v = encode_labels(classifier, Y).to(u)
         checks.same_length(X=u, y=v)
         return data, Batch(u, v)
-    if not classifier.early_stopping and classifier.thresholds is None:
+    stops = defaults.early_stopping(classifier, data.n_cases)
+    if not stops and classifier.thresholds is None:
         return data, None
     fraction = classifier.validation_fraction
     n_held_out = round(fraction * data.n_cases)
@@ -90,6 +92,8 @@ def train(
         error = training.PredictionError(
             held_out_cases, classifier._infer, classifier.stop_by
         )
+    n_cases = data.n_cases + (0 if held_out is None else held_out.n_cases)
+    stops = defaults.early_stopping(classifier, n_cases)
     options = checkpoints.run_options(classifier, stored=stored)
     with checkpoints.locked_folder(classifier, stored=stored):
         return [
@@ -104,8 +108,8 @@ def train(
                 validation=error,
                 augment=augment or _input_dropout(classifier.input_dropout),
                 optimizer=defaults.optimizer(classifier),
-                l2=classifier.l2,
-                patience=classifier.patience if classifier.early_stopping else None,
+                l2=defaults.l2(classifier),
+                patience=classifier.patience if stops else None,
                 n_threads=classifier.n_threads,
                 hooks=classifier._hooks,
                 **own,

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,11 +18,19 @@ from crbm import checks, decisions
 from crbm.energies import Energy
 from crbm.estimators import (
     class_weights,
+<<<<<<< HEAD
+=======
+    convergence,
+    defaults,
+>>>>>>> a3c4db4 (estimators: Choose scaling or kernel, rate, penalty and stopping by default)
     encoding,
     files,
     joint,
     members,
+<<<<<<< HEAD
     stored_cases,
+=======
+>>>>>>> a3c4db4 (estimators: Choose scaling or kernel, rate, penalty and stopping by default)
 )
 from crbm.estimators.members import Augment
 from crbm.estimators.predictor import LabelSetClassifier
@@ -48,20 +56,24 @@ class StructuredClassifier(LabelSetClassifier):
     Parameters
     ----------
     n_epochs, batch_size, learning_rate
-        Passes over the data, cases per update, step size; "auto" is one that suits the
-        optimiser, Adam unless another is given.
+        Passes over the data, cases per update, step size. "auto" is one that suits the
+        optimiser, Adam unless another is given. A number is a plan of your own: then
+        other parameters that are "auto" are what they would be without help: plain SGD,
+        no penalty and no early stopping.
     preprocessing
         Preparation of the inputs, learned in `fit` and saved with the model: "auto"
-        ("centre" for inputs that are mostly 0, "none" for those that are 0 and 1,
-        scaled already or encoded columns of a table, "standardise" for others), "none",
-        "standardise", "centre", "unit-norm", "robust", "log", "rank", "kernel" or "rbf"
-        (features of an RBF kernel), see `crbm.datasets.pipeline`.
+        (the scaled inputs or kernel features by which ridge regression predicts
+        left-out training cases best; at a learning rate that is given only "centre",
+        "none" or "standardise", by the values of the inputs) or one of the kinds of
+        `crbm.datasets.pipeline`: "none", "standardise", "centre", "unit-norm",
+        "robust", "log", "rank", "kernel", "rbf", "rbf-centre" or "rbf-rank".
     kernel_gamma, kernel_features
         Width parameter of that kernel, in units of one over the number of inputs
         (larger values follow finer differences), and the largest number of features
         (more are slower and often better).
     l2
-        Strength of the L2 penalty on the weights.
+        Strength of the L2 penalty on the weights; "auto" is 0.01 where the learning
+        rate is "auto" too.
     optimizer
         A name ("adam", "adamw", "rmsprop" or "sgd") or a class of torch.optim. None is
         Adam if `learning_rate` is "auto", and plain SGD at a rate that is given.
@@ -69,10 +81,11 @@ class StructuredClassifier(LabelSetClassifier):
         Share of the inputs set to zero in each update, the others scaled up.
     early_stopping
         Hold out `validation_fraction` of the cases and stop when their error has not
-        fallen for `patience` epochs; the best weights are kept.
+        fallen for `patience` epochs; the best weights are kept. "auto" does so where
+        the learning rate is "auto" too and there are at least 100 cases.
     stop_by
-        What is measured on them: "error", the share of wrong labels, or "log_loss",
-        which is the better guide where few cases are held out.
+        What is measured on them: "log_loss", or "error", the share of wrong labels,
+        which is the worse guide where few cases are held out.
     thresholds
         What to tune each label's decision threshold for on the held-out cases:
         "hamming", "micro_f1", "macro_f1" or "subset_accuracy"; a half unless given.
@@ -114,20 +127,22 @@ class StructuredClassifier(LabelSetClassifier):
         The label sets seen in training, or all of them where there are few labels.
     """
 
+    # The step size of Adam where the learning rate is "auto".
+    adam_rate: ClassVar[float] = defaults.RATE
     # scikit-learn wants wrong parameters stored here and refused in `fit`
     __no_type_check__ = True
 
-    preprocessing: str = "none"
+    preprocessing: str = "auto"
     kernel_gamma: float = 1.0
     kernel_features: int = 1000
-    n_epochs: int = 50
+    n_epochs: int = 100
     batch_size: int = 32
-    learning_rate: float | str = 2**-4
-    l2: float = 0.0
+    learning_rate: float | str = "auto"
+    l2: float | str = "auto"
     optimizer: Any = None
     input_dropout: float = 0.0
-    early_stopping: bool = False
-    stop_by: str = "error"
+    early_stopping: bool | str = "auto"
+    stop_by: str = "log_loss"
     validation_fraction: float = 0.1
     patience: int = 10
     thresholds: str | None = None
@@ -182,7 +197,13 @@ class StructuredClassifier(LabelSetClassifier):
         return BERNOULLI if self.columns_ is None else self.columns_.units
 
     def _start(self, model: EnergyModel, data: Batch) -> None:
-        """Prepare a model with random weights for the cases that it will learn."""
+        """Prepare a model with random weights for the cases that it will learn.
+
+        With the rate "auto" labels start at their base rates, where small data would
+        take many epochs to get.
+        """
+        if self.learning_rate == "auto":
+            defaults.start_biases(model, data)
 
     def _learn_candidates(self, data: Batch, *, more: bool) -> None:
         """Learn which label sets there are; `more` adds to those known before."""
@@ -319,6 +340,7 @@ class StructuredClassifier(LabelSetClassifier):
         class_weights.apply(self, train)
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
         self._tune_thresholds(held_out)
+        convergence.warn(self, train, held_out)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -335,7 +357,7 @@ class StructuredClassifier(LabelSetClassifier):
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         first = not hasattr(self, "models_")
         if first:
-            data = encoding.fit_data(self, X, y, sample_weight, classes)
+            data = encoding.fit_data(self, X, y, sample_weight, classes, in_parts=True)
             self._check_outputs()
             self._generator = encoding.to_generator(self.random_state)
             self._make_models(self._generator, data)
