@@ -108,7 +108,8 @@ def radius(classifier: Any, v: torch.Tensor) -> int | None:
     """The radius of the candidates: as given, or None unless there are many sets."""
     if classifier.radius != "auto":
         return None if classifier.radius is None else int(classifier.radius)
-    return None if len(v.nan_to_num().unique(dim=0)) <= MOST_SETS else 1
+    packed = np.packbits(v.numpy() == 1, axis=1)
+    return None if len(np.unique(packed, axis=0)) <= MOST_SETS else 1
 
 
 def scaling(X: Any) -> str:

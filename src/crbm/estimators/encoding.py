@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from torch import Generator, Tensor
 
 from crbm import checks
-from crbm.estimators import defaults, inputs, label_sets
+from crbm.estimators import defaults, inputs, label_sets, stacking
 from crbm.hashing.arrays import from_torch
 from crbm.preprocessing import ClassColumns, Preprocessor
 from crbm.preprocessing.choice import choose
@@ -52,9 +52,20 @@ def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
     The models compute in the precision of X; single is at least twice as fast.
     """
     X = inputs.to_numbers(estimator, from_torch(X), learn=False, reset=reset)
+    scaled = preprocessed(estimator, X)
+    return stacking.add(estimator, X, scaled) if has_base(estimator) else scaled
+
+
+def preprocessed(estimator: Any, X: Any) -> Any:
+    """Numbers X scaled, or as features of a kernel."""
     if estimator.preprocessing == "none":
         return X
     return estimator.preprocessor_.transform(X)
+
+
+def has_base(estimator: Any) -> bool:
+    """Whether the log-odds of another classifier are among the inputs."""
+    return getattr(estimator, "base", None) is not None
 
 
 def learn_preprocessing(
@@ -70,7 +81,9 @@ def learn_preprocessing(
     if kind == "auto":
         encoded = hasattr(estimator, "encoder_")
         kind = "none" if encoded else defaults.scaling(X)
-        if not in_parts and estimator.learning_rate == "auto":
+        if has_base(estimator) and estimator.base_inputs == "instead":
+            kind = "none"
+        elif not in_parts and estimator.learning_rate == "auto":
             kind, gamma = choose(X, v.numpy(), kind)
     new = Preprocessor(kind, gamma, estimator.kernel_features)
     estimator.preprocessor_ = new.fit(X)
@@ -141,8 +154,12 @@ def fit_data(
     checks.same_length(X=torch.empty(X.shape[0], 0), Y=found.v)
     if learn:
         learn_preprocessing(estimator, X, found.v, in_parts=in_parts)
-    if estimator.preprocessing != "none":
-        X = estimator.preprocessor_.transform(X)
+    scaled = preprocessed(estimator, X)
+    if has_base(estimator):
+        seed = to_generator(estimator.random_state).initial_seed() % 2**32
+        X = stacking.learn(estimator, X, scaled, found.v, sample_weight, seed)
+    else:
+        X = scaled
     estimator.classes_, estimator.single_column_ = found.classes, found.single
     estimator.label_names_, estimator.n_labels_ = found.label_names, found.v.shape[1]
     estimator.columns_ = found.columns

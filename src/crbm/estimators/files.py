@@ -42,6 +42,12 @@ WRONG = (
 def save(classifier: LabelSetClassifier, path: str | Path) -> None:
     """Write a fitted classifier to one file."""
     check_is_fitted(classifier)
+    if getattr(classifier, "base", None) is not None:
+        raise ValueError(
+            "A model with a `base` of scikit-learn cannot be saved: files of crbm hold "
+            "no code. Keep it in memory, or use AutoClassifier, whose file holds its "
+            "forests."
+        )
     tensors = {"thresholds": torch.from_numpy(classifier.thresholds_)}
     if isinstance(getattr(classifier, "examples_", None), np.ndarray):
         tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
@@ -245,9 +251,14 @@ def _restore_models(
 
 def n_model_inputs(classifier: StructuredClassifier) -> int:
     """The number of inputs of the models, after preprocessing."""
-    if classifier.preprocessing == "none":
-        return inputs.n_inputs(classifier)
-    return classifier.preprocessor_.n_outputs(inputs.n_inputs(classifier))
+    n_inputs = inputs.n_inputs(classifier)
+    if classifier.preprocessing != "none":
+        n_inputs = classifier.preprocessor_.n_outputs(n_inputs)
+    if getattr(classifier, "base", None) is None:
+        return n_inputs
+    if classifier.base_inputs == "instead":
+        return classifier.n_labels_
+    return n_inputs + classifier.n_labels_
 
 
 def plain_value(name: str, value: Any) -> Any:

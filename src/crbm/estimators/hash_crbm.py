@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 
 from crbm import checks, decisions
 from crbm.energies import Energy
-from crbm.estimators import defaults
+from crbm.estimators import defaults, stacking
 from crbm.estimators.choices import check_choice
 from crbm.estimators.hashed_cases import (
     SMALL_TABLE,
@@ -101,6 +101,11 @@ class HashCRBMClassifier(StructuredClassifier):
         were seen. Of that, 1/10 is left to all other sets, by independent labels, so
         that no set is impossible in `score_samples`. Proposals count in everything but
         the marginals; 0 adds none.
+    base, base_inputs
+        A scikit-learn classifier with `predict_proba`, for several labels or copied for
+        each, e.g. `RandomForestClassifier()`. Its log-odds are inputs of the model,
+        "beside" X or "instead" of it; those of training cases come from copies that
+        did not learn from them. It makes a joint distribution of any classifier.
 
     Attributes
     ----------
@@ -134,6 +139,8 @@ class HashCRBMClassifier(StructuredClassifier):
     objective: str = "likelihood"
     objective_params: dict[str, Any] | None = None
     n_proposals: int = 0
+    base: Any = None
+    base_inputs: str = "beside"
 
     # candidates are many, so that a step of the weights changes more at once
     adam_rate = 1e-3
@@ -173,12 +180,24 @@ class HashCRBMClassifier(StructuredClassifier):
             checks.one_of("radius", self.radius, ("auto",))
         checks.one_of("base_measure", self.base_measure, ("counts", "uniform"))
         checks.one_of("prediction", self.prediction, PREDICTIONS)
+        stacking.check(self.base)
+        checks.one_of("base_inputs", self.base_inputs, ("beside", "instead"))
+        if self.base is not None and self.warm_start:
+            raise ValueError(
+                "With a `base` training cannot continue, as its predictions for "
+                "training cases are of another kind. Set `warm_start` to False."
+            )
         check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
         checks.whole_number("n_proposals", self.n_proposals, at_least=0)
 
     def _check_outputs(self) -> None:
         super()._check_outputs()
+        if self.base is not None and self.columns_ is not None:
+            raise ValueError(
+                "`base` is for labels that are present or absent, not for columns of "
+                "classes. Leave it out."
+            )
         if self.columns_ is not None and self.prediction in SET_MEASURES:
             raise ValueError(
                 f'`prediction`="{self.prediction}" is for labels that are present or '
@@ -198,6 +217,8 @@ class HashCRBMClassifier(StructuredClassifier):
     def _start(self, model: EnergyModel, data: Batch) -> None:
         if self.base_measure != "counts":
             super()._start(model, data)
+        if self.base is not None:
+            stacking.start(model, self.n_labels_)
 
     def _objective(self) -> Objective:
         return OBJECTIVES[self.objective](**(self.objective_params or {}))
@@ -226,6 +247,8 @@ class HashCRBMClassifier(StructuredClassifier):
 
     def _learn_candidates(self, data: Batch, *, more: bool) -> None:
         assert data.u is not None
+        if more and self.base is not None:
+            raise ValueError("A `base` cannot learn in parts. Use `fit`.")
         if more:  # on a copy, so that an interrupted call changes nothing
             grown = copy.copy(self.sets_)
             self.sets_: CandidateSets = grown.partial_fit(data.u, data.v)
