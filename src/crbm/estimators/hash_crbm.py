@@ -183,10 +183,7 @@ class HashCRBMClassifier(StructuredClassifier):
         stacking.check(self.base)
         checks.one_of("base_inputs", self.base_inputs, ("beside", "instead"))
         if self.base is not None and self.warm_start:
-            raise ValueError(
-                "With a `base` training cannot continue, as its predictions for "
-                "training cases are of another kind. Set `warm_start` to False."
-            )
+            raise ValueError("A `base` needs `warm_start`=False; it learns anew.")
         check_choice("objective", self.objective, self.objective_params, OBJECTIVES)
         checks.whole_number("n_estimators", self.n_estimators, at_least=1)
         checks.whole_number("n_proposals", self.n_proposals, at_least=0)
@@ -194,10 +191,7 @@ class HashCRBMClassifier(StructuredClassifier):
     def _check_outputs(self) -> None:
         super()._check_outputs()
         if self.base is not None and self.columns_ is not None:
-            raise ValueError(
-                "`base` is for labels that are present or absent, not for columns of "
-                "classes. Leave it out."
-            )
+            raise ValueError("A `base` is for labels, not for columns of classes.")
         if self.columns_ is not None and self.prediction in SET_MEASURES:
             raise ValueError(
                 f'`prediction`="{self.prediction}" is for labels that are present or '
