@@ -23,6 +23,7 @@ def ensemble(folder=None, **options):
         "batch_size": 12,
         "n_bits": 3,
         "early_stopping": True,
+        "stop_by": "error",
         "input_dropout": 0.2,
         "optimizer": torch.optim.Adam,
         "random_state": 0,

@@ -92,8 +92,9 @@ def train(
         error = training.PredictionError(
             held_out_cases, classifier._infer, classifier.stop_by
         )
-    n_cases = data.n_cases + (0 if held_out is None else held_out.n_cases)
-    stops = defaults.early_stopping(classifier, n_cases)
+    n_cases = data.n_cases if isinstance(data, Batch) else 0
+    n_cases += 0 if held_out is None else held_out.n_cases
+    stops = held_out is not None and defaults.early_stopping(classifier, n_cases)
     options = checkpoints.run_options(classifier, stored=stored)
     with checkpoints.locked_folder(classifier, stored=stored):
         return [

@@ -152,7 +152,10 @@ def fit(
         )
     generator = encoding.to_generator(classifier.random_state)
     cases = StoredCases(classifier, X, Y)
-    train, held_out = members.hold_out(classifier, sample, validation, generator)
+    # the sample is only a part of the cases: none of it is held out to stop early
+    train, held_out = sample, None
+    if validation is not None:
+        train, held_out = members.hold_out(classifier, sample, validation, generator)
     classifier._make_models(generator, sample)
     classifier._learn_stored_candidates(train, cases.all())
     loader = BatchLoader(cases, classifier.batch_size, classifier._with_candidates)
@@ -188,7 +191,8 @@ def _check(classifier: Any, sample_weight: Any, validation: Any) -> None:
         raise ValueError("`sample_weight` is not supported for stored inputs.")
     if classifier.warm_start:
         raise ValueError("`warm_start` is not supported for stored inputs.")
-    holds_out = classifier.early_stopping or classifier.thresholds is not None
+    asks_to_stop = classifier.early_stopping != "auto" and classifier.early_stopping
+    holds_out = asks_to_stop or classifier.thresholds is not None
     if holds_out and validation is None:
         raise ValueError(
             "Early stopping and thresholds need held-out cases in memory where the "

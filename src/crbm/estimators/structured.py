@@ -18,19 +18,13 @@ from crbm import checks, decisions
 from crbm.energies import Energy
 from crbm.estimators import (
     class_weights,
-<<<<<<< HEAD
-=======
     convergence,
     defaults,
->>>>>>> a3c4db4 (estimators: Choose scaling or kernel, rate, penalty and stopping by default)
     encoding,
     files,
     joint,
     members,
-<<<<<<< HEAD
     stored_cases,
-=======
->>>>>>> a3c4db4 (estimators: Choose scaling or kernel, rate, penalty and stopping by default)
 )
 from crbm.estimators.members import Augment
 from crbm.estimators.predictor import LabelSetClassifier

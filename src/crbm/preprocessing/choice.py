@@ -20,6 +20,8 @@ GAMMAS = (0.7, 2.0, 6.0)
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
 # Cases that the choice is made on, and the fewest that allow one.
 MOST_CASES, FEWEST_CASES = 600, 50
+# Inputs below have squares that can be summed up in float64.
+LARGEST = 1e100
 # Inputs of more columns are not ranked, which takes long.
 MOST_RANKED = 2000
 # The share by which another scaling than the usual one, and a kernel, which is slower
@@ -47,7 +49,7 @@ def choose(X: Any, Y: Float[np.ndarray, "cases labels"], usual: str) -> Choice:
         `MOST_CASES` rows are used, evenly spaced.
     usual
         A scaling that is tried beside `LINEAR`, and the answer where there are fewer
-        than `FEWEST_CASES`.
+        than `FEWEST_CASES` or their squares overflow.
 
     Examples
     --------
@@ -62,6 +64,8 @@ def choose(X: Any, Y: Float[np.ndarray, "cases labels"], usual: str) -> Choice:
         return Choice(usual)
     rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], MOST_CASES)).astype(int)
     X, targets = X[np.unique(rows)], _centred(Y[np.unique(rows)])
+    if not abs(X).max() < LARGEST:
+        return Choice(usual)
     lowest, linear = np.inf, np.inf
     best = best_linear = Choice(usual)
     for choice, kernel in _kernels(X, usual):
