@@ -262,7 +262,7 @@ def test_wrong_parameters_are_refused():
     with pytest.raises(ValueError, match="`metric`"):
         crbm.AutoClassifier(metric="f1").fit(X, Y)
     with pytest.raises(ValueError, match="`members`"):
-        crbm.AutoClassifier(members=["svm"]).fit(X, Y)
+        crbm.AutoClassifier(members=["trees"]).fit(X, Y)
     with pytest.raises(ValueError, match="None of the members"):
         crbm.AutoClassifier(members=["hash-crbm, stack"]).fit(X, Y)
 

@@ -12,7 +12,7 @@ from crbm.estimators.auto.trees import BoostingMember, ForestMember
 MEMBERS = (
     "forest",
     "ridge, kernel",
-    "svm, kernel",
+    "svm",
     "boosting",
     "hash-crbm, kernel",
     "hash-crbm, stack",

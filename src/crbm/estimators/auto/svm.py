@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
 from torch import Tensor
 
@@ -17,7 +18,7 @@ MOST_CLASSES = 400
 
 
 class SetSVM:
-    """Scores of label sets: each pair of them votes by a linear SVM.
+    """Scores of label sets: each pair of them votes by an SVM with an RBF kernel.
 
     A label set's score is the share of the pairs that it wins, plus less than one vote
     for how clearly it wins them.
@@ -25,7 +26,9 @@ class SetSVM:
     Parameters
     ----------
     C
-        What margin errors cost, for inputs whose mean squared norm is 1.
+        What margin errors cost.
+    gamma
+        The kernel is exp(-gamma |x - y|^2 / m), m the median of |x - y|^2.
 
     Attributes
     ----------
@@ -34,33 +37,31 @@ class SetSVM:
 
     Examples
     --------
-    >>> F = np.array([[0.0], [0.1], [0.5], [0.6], [1.0], [1.1]])
-    >>> svm = SetSVM(C=10.0).fit(F, np.array([0, 0, 3, 3, 1, 1]))
+    >>> X = np.array([[0.0], [0.1], [0.5], [0.6], [1.0], [1.1]])
+    >>> svm = SetSVM(C=10.0).fit(X, np.array([0, 0, 3, 3, 1, 1]))
     >>> svm.classes
     array([0, 1, 3])
-    >>> svm.classes[svm.scores(F).argmax(1)]
+    >>> svm.classes[svm.scores(X).argmax(1)]
     array([0, 0, 3, 3, 1, 1])
     """
 
-    def __init__(self, C: float = 4.0) -> None:
-        self.C = C
+    def __init__(self, C: float = 4.0, gamma: float = 2.0) -> None:
+        self.C, self.gamma = C, gamma
 
     def fit(
-        self, F: Float[np.ndarray, "cases inputs"], sets: Int[np.ndarray, " cases"]
+        self, X: Float[np.ndarray, "cases inputs"], sets: Int[np.ndarray, " cases"]
     ) -> SetSVM:
         """Learn from cases and their label sets; -1 and rare sets are left out."""
         self.classes = frequent_sets(sets)
         known = np.isin(sets, self.classes)
-        F = np.asarray(F, dtype=np.float32)[known]
+        X = np.asarray(X, dtype=np.float32)[known]
         places = np.searchsorted(self.classes, sets[known])
-        C = self.C / max(float((F**2).sum(1).mean()), 1e-12)
-        machine = SVC(C=C, kernel="linear", cache_size=500)
-        if F.shape[1] > len(F) // 2:  # then the products of all cases are cheaper
-            machine.set_params(kernel="precomputed")
-            machine.fit(F @ F.T, places)
-        else:
-            machine.fit(F, places)
-        self.vectors = F[machine.support_]
+        squares = euclidean_distances(X, squared=True)
+        apart = squares[squares > 0]
+        self.rate = self.gamma / float(np.median(apart) if len(apart) else 1.0)
+        machine = SVC(C=self.C, kernel="precomputed", cache_size=500)
+        machine.fit(np.exp(-self.rate * squares), places)
+        self.vectors = X[machine.support_]
         dual, self.intercepts = machine.dual_coef_, machine.intercept_
         if len(self.classes) == 2:  # scikit-learn turns the signs of two classes
             dual, self.intercepts = -dual, -self.intercepts
@@ -69,30 +70,31 @@ class SetSVM:
         return self
 
     def scores(
-        self, F: Float[np.ndarray, "cases inputs"]
+        self, X: Float[np.ndarray, "cases inputs"]
     ) -> Float[np.ndarray, "cases classes"]:
         """The share of won pairs of each of the `classes`."""
-        F = np.asarray(F, dtype=np.float32)
+        X = np.asarray(X, dtype=np.float32)
         step = max(1, LARGEST_TABLE // len(self.classes) ** 2)
-        parts = [self._scores(F[i : i + step]) for i in range(0, len(F), step)]
+        parts = [self._scores(X[i : i + step]) for i in range(0, len(X), step)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.classes)))
 
-    def _scores(self, F: np.ndarray) -> np.ndarray:
-        margins = self._margins(F)
+    def _scores(self, X: np.ndarray) -> np.ndarray:
+        margins = self._margins(X)
         won = (margins > 0).sum(1, dtype=np.float64)
         clearness = margins.sum(1, dtype=np.float64)
         scores = won + clearness / (3 * (np.abs(clearness) + 1))
         return scores.T / len(self.classes)
 
-    def _margins(self, F: np.ndarray) -> np.ndarray:
+    def _margins(self, X: np.ndarray) -> np.ndarray:
         """By how much a class wins against each other one, (class, other, case)."""
         n_classes = len(self.classes)
-        products = F @ self.vectors.T
+        squares = euclidean_distances(X, self.vectors, squared=True)
+        kernel = np.exp(-self.rate * squares)
         # of each pair, what the support vectors of its first class add for that class
-        own_side = np.zeros((n_classes, n_classes, len(F)), dtype=np.float32)
+        own_side = np.zeros((n_classes, n_classes, len(X)), dtype=np.float32)
         for own in range(n_classes):
             part = slice(self.ends[own], self.ends[own + 1])
-            against = self.dual[:, part] @ products[:, part].T
+            against = self.dual[:, part] @ kernel[:, part].T
             own_side[own, :own], own_side[own, own + 1 :] = (
                 -against[:own],
                 against[own:],
@@ -110,6 +112,7 @@ class SetSVM:
             "dual": torch.from_numpy(self.dual),
             "intercepts": torch.from_numpy(self.intercepts.astype(np.float64)),
             "ends": torch.from_numpy(self.ends.astype(np.int64)),
+            "rate": torch.tensor([self.rate], dtype=torch.float64),
         }
 
     @classmethod
@@ -124,11 +127,12 @@ class SetSVM:
             tensors["intercepts"].numpy(),
             tensors["ends"].numpy(),
         )
-        n = len(svm.classes)
+        n, (svm.rate,) = len(svm.classes), tensors["rate"].tolist()
         shapes = [svm.vectors.shape, svm.dual.shape, svm.intercepts.shape]
         n_vectors = len(svm.vectors)
         sound = (
             shapes == [(n_vectors, n_inputs), (n - 1, n_vectors), (n * (n - 1) // 2,)]
+            and svm.rate > 0
             and svm.ends.shape == (n + 1,)
             and svm.ends[0] == 0
             and svm.ends[-1] == n_vectors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,20 +13,23 @@ from torch import Tensor
 from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
 from crbm.estimators.auto.ridge import SetCalibration, calibrate_sets
 from crbm.estimators.auto.svm import SetSVM, frequent_sets
+from crbm.preprocessing.pipelines import CUT_OFF
 
-PENALTIES = (1.0, 4.0, 0.3)
+PENALTIES = (4.0, 1.0)
+# Kernels, relative to the width that suits kernel ridge regression.
+NARROWER = (1.0, 2.0)
 # The time and memory of the machines grow with the square of the cases.
 MOST_CASES = 5000
 
 
 class SVMMember(Member):
-    """Support vector machines on kernel features, one per pair of label sets.
+    """Support vector machines with an RBF kernel, one per pair of label sets.
 
     Their votes choose whole label sets well; calibrated on left-out cases, they become
     probabilities.
     """
 
-    name, inputs, predicts_sets = "svm, kernel", "kernel", True
+    name, inputs, predicts_sets = "svm", "linear", True
 
     @staticmethod
     def suits(task: Task) -> bool:
@@ -37,31 +41,33 @@ class SVMMember(Member):
         return len(frequent) > 1 and share > 0.5
 
     def fit(self, task: Task, inputs: Inputs) -> None:
-        F = inputs.fit(self.inputs, task)
+        X = _cut(inputs.fit(self.inputs, task))
+        assert inputs.scaling is not None
         best = -1.0
-        for penalty in PENALTIES:
+        for narrower, penalty in itertools.product(NARROWER, PENALTIES):
             if best >= 0 and not task.in_time():
                 break
-            found, counts, judged = self._left_out(F, task, penalty)
+            machines = SetSVM(penalty, narrower * inputs.scaling.gamma)
+            found, counts, judged = self._left_out(machines, X, task)
             right = (found.argmax(1) == task.sets)[judged].mean()
             if right > best:
-                best, self.penalty, self.judged = right, penalty, judged
+                best, self.machines, self.judged = right, machines, judged
                 kept = found, counts
         found, counts = kept
         places = np.where(self.judged, task.sets, -1)
         self.calibration = calibrate_sets(found, places, counts, use_counts=False)
         sets = self.calibration(found, counts).astype(np.float32)
         self.out_of_fold = Prediction(sets @ task.table, sets)
-        self.machines = SetSVM(self.penalty).fit(F, task.sets)
+        self.machines.fit(X, task.sets)
         self.counts = _counts(task.sets, self.machines.classes, len(task.table))
         self.table = task.table
 
     def _left_out(
-        self, F: np.ndarray, task: Task, penalty: float
+        self, machines: SetSVM, X: np.ndarray, task: Task
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores, what was seen, and whether it was predicted, of left-out cases."""
-        n_sets, judged = len(task.table), np.zeros(len(F), dtype=bool)
-        found, counts = np.zeros((len(F), n_sets)), np.zeros((len(F), n_sets))
+        n_sets, judged = len(task.table), np.zeros(len(X), dtype=bool)
+        found, counts = np.zeros((len(X), n_sets)), np.zeros((len(X), n_sets))
         for number, held_out in enumerate(task.folds):
             if number and not task.in_time():
                 break
@@ -69,16 +75,16 @@ class SVMMember(Member):
             sets[held_out] = -1
             if len(frequent_sets(sets)) < 2:
                 continue
-            machines = SetSVM(penalty).fit(F, sets)
-            found[held_out] = _spread(machines, F[held_out], n_sets)
+            machines.fit(X, sets)
+            found[held_out] = _spread(machines, X[held_out], n_sets)
             counts[held_out] = _counts(sets, machines.classes, n_sets)
             judged[held_out] = True
         counts[~judged] = 1  # nothing is known: uniform
         return found, counts, judged
 
     def predict(self, X: np.ndarray, inputs: Inputs) -> Prediction:
-        F = inputs.transform(self.inputs, X)
-        found = _spread(self.machines, F, len(self.table))
+        scaled = _cut(inputs.transform(self.inputs, X))
+        found = _spread(self.machines, scaled, len(self.table))
         sets = self.calibration(found, self.counts).astype(np.float32)
         return Prediction(sets @ self.table, sets)
 
@@ -99,10 +105,15 @@ class SVMMember(Member):
         return self
 
 
-def _spread(machines: SetSVM, F: np.ndarray, n_sets: int) -> np.ndarray:
+def _cut(scaled: np.ndarray) -> np.ndarray:
+    """Scaled inputs without outliers, which would be far from everything."""
+    return scaled.clip(-CUT_OFF, CUT_OFF)
+
+
+def _spread(machines: SetSVM, X: np.ndarray, n_sets: int) -> np.ndarray:
     """Scores of all label sets; 0 for those without machines."""
-    found = np.zeros((len(F), n_sets))
-    found[:, machines.classes] = machines.scores(F)
+    found = np.zeros((len(X), n_sets))
+    found[:, machines.classes] = machines.scores(X)
     return found
 
 
