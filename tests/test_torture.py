@@ -79,6 +79,7 @@ def test_attacks_notice_what_goes_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(models.crbm, "load", lambda path: models.KINDS["crf"][0]())
     tally = models.run_models("crf", tmp_path, random.Random(0), 60, 4)
     assert (tally.tried, tally.failed) == (4, 4)
+    (tmp_path / "damaged.safetensors").unlink()  # the server would refuse it
     answers = running.save_models(tmp_path)
     wrong = {"hash": [(row, 1 - p) for row, p in answers["hash"]]}
     with running.server_in_thread(tmp_path) as url:

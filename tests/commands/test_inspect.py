@@ -12,7 +12,7 @@ from planted import copied_patterns
 def test_kind_sizes_labels_and_training(trained, pets):
     found = inspect.run(trained)
     assert found["kind"] == "HashCRBMClassifier"
-    assert (found["n_features"], found["n_labels"], found["n_hidden"]) == (4, 6, 128)
+    assert (found["n_features"], found["n_labels"], found["n_hidden"]) == (4, 6, 32)
     assert found["label_names"] == list(pets.label_names)
     assert found["trained_on"].items() >= {"name": "pets", "n_cases": 120}.items()
     assert found["trained_on"]["part"] == "all"

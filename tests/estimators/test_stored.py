@@ -97,7 +97,9 @@ def test_each_case_comes_once_per_pass_in_a_new_order(kind, problem, folder, sma
     else:
         inputs = open_rows(X)
         labels = open_rows(Y) if kind == "arrays" else Y
-    classifier = crbm.LogisticClassifier(n_epochs=1, random_state=0).fit(X, Y)
+    classifier = crbm.LogisticClassifier(
+        preprocessing="none", n_epochs=1, random_state=0
+    ).fit(X, Y)
     cases = StoredCases(classifier, inputs, labels)
     everything = torch.cat([block.v for block in cases.all()])
     assert torch.equal(everything, torch.from_numpy(Y).float())
@@ -142,9 +144,9 @@ def test_files_teach_as_much_as_memory(kind, problem, folder, small):
 def test_the_candidates_are_those_of_all_cases(problem, small):
     """Few cases: the sample is all of them, so the hash is the same."""
     X, Y = problem
-    stored_fit = crbm.HashCRBMClassifier(n_bits=5, **QUICK)
+    stored_fit = crbm.HashCRBMClassifier(n_bits=5, radius=1, **QUICK)
     stored_fit.fit(open_rows(X), open_rows(Y))
-    in_memory = crbm.HashCRBMClassifier(n_bits=5, **QUICK).fit(X, Y)
+    in_memory = crbm.HashCRBMClassifier(n_bits=5, radius=1, **QUICK).fit(X, Y)
     one, other = stored_fit.sets_, in_memory.sets_
     assert np.array_equal(one.hash_.components_, other.hash_.components_)
     place = other.locate(one.table_)

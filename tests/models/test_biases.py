@@ -52,7 +52,7 @@ def test_a_classifier_starts_there_from_the_cases_it_learns():
     classifier.set_params(warm_start=True).fit(X, 1 - Y.int().numpy())
     assert torch.equal(classifier.models_[0].bias_v, before)  # it goes on
     (model,) = (
-        classifier.set_params(hidden_bias=None, warm_start=False)
+        classifier.set_params(hidden_bias=None, warm_start=False, learning_rate=0.1)
         .fit(X, Y.int().numpy())
         .models_
     )

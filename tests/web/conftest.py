@@ -46,7 +46,7 @@ def classifiers():
     kinds = {
         "logistic": crbm.LogisticClassifier(**QUICK),
         "crf": crbm.CRFClassifier(**QUICK),
-        "crbm": crbm.CRBMClassifier(**QUICK, n_hidden=8),
+        "crbm": crbm.CRBMClassifier(**QUICK, preprocessing="none", n_hidden=8),
         "hash": crbm.HashCRBMClassifier(
             **QUICK, n_hidden=8, n_estimators=2, thresholds="macro_f1"
         ),

@@ -31,9 +31,11 @@ def warn(
 ) -> None:
     """Warn about a fit that has not converged, or predicts worse than base rates.
 
-    Not about members of another estimator, which have its hooks and are judged by it.
+    Not about members of another estimator, which have its hooks and are judged by it,
+    nor about a run that diverged, which has been warned about.
     """
-    if classifier._hooks:
+    diverged = any(h.stopped == "diverged" for h in classifier.histories_)
+    if classifier._hooks or diverged:
         return
     name = type(classifier).__name__
     fall = max(_fall(classifier, history) for history in classifier.histories_)

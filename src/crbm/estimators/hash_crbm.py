@@ -256,7 +256,8 @@ class HashCRBMClassifier(StructuredClassifier):
 
     def _learn_stored_candidates(self, sample: Batch, blocks: Iterator[Batch]) -> None:
         assert sample.u is not None
-        sets = CandidateSets(self.n_bits, self.radius).start(sample.u, self.n_labels_)
+        radius = 1 if self.radius == "auto" else self.radius  # files hold many cases
+        sets = CandidateSets(self.n_bits, radius).start(sample.u, self.n_labels_)
         for block in blocks:
             sets.partial_fit(block.u, block.v)
         sets.check_any()

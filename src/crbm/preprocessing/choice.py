@@ -57,14 +57,15 @@ def choose(X: Any, Y: Float[np.ndarray, "cases labels"], usual: str) -> Choice:
     >>> X = rng.normal(size=(200, 2))
     >>> choose(X, X + rng.normal(size=(200, 2)), "none").kind
     'none'
-    >>> choose(X, (X**2).sum(1, keepdims=True) < 1, "none").kind
+    >>> near = (X**2).sum(1, keepdims=True) < 1
+    >>> choose(X, near.astype(float), "none").kind
     'rbf'
     """
     if X.shape[0] < FEWEST_CASES:
         return Choice(usual)
     rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], MOST_CASES)).astype(int)
     X, targets = X[np.unique(rows)], _centred(Y[np.unique(rows)])
-    if not abs(X).max() < LARGEST:
+    if not float(abs(X).max()) < LARGEST:
         return Choice(usual)
     lowest, linear = np.inf, np.inf
     best = best_linear = Choice(usual)
