@@ -14,7 +14,7 @@ from crbm.web import create_app, load_models
 from discs import disc_model, discs  # noqa: F401 - fixtures
 from planted import copied_patterns
 
-QUICK = {"n_epochs": 3, "random_state": 0}
+QUICK = {"n_epochs": 3, "preprocessing": "none", "random_state": 0}
 # a name of a label is text, whatever it looks like
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -46,7 +46,7 @@ def classifiers():
     kinds = {
         "logistic": crbm.LogisticClassifier(**QUICK),
         "crf": crbm.CRFClassifier(**QUICK),
-        "crbm": crbm.CRBMClassifier(**QUICK, preprocessing="none", n_hidden=8),
+        "crbm": crbm.CRBMClassifier(**QUICK, n_hidden=8),
         "hash": crbm.HashCRBMClassifier(
             **QUICK, n_hidden=8, n_estimators=2, thresholds="macro_f1"
         ),

@@ -230,9 +230,9 @@ def test_a_known_label_changes_the_others_until_it_is_cleared(visit, server, cas
     page = visit()
     to_labels(page)
     free = probabilities(page)
-    assert (
-        list(free.values()) == ask(server, "crf", input=cases.rows[0])["probabilities"]
-    )
+    # kernel features round differently when several cases are computed together
+    answer = ask(server, "crf", input=cases.rows[0])["probabilities"]
+    assert list(free.values()) == pytest.approx(answer, abs=1e-9)
     value = 1 if free["red"] < 0.5 else 0
     page.get_by_label(
         f"red is known to be {'present' if value else 'absent'}", exact=True

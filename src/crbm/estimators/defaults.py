@@ -96,7 +96,7 @@ def check_early_stopping(early_stopping: Any) -> None:
 def early_stopping(classifier: Any, n_cases: int) -> bool:
     """Whether to hold out cases: as given, or if the rate is "auto" and there are many.
 
-    A warm start goes on for as long as it is told.
+    A warm start trains for all of its epochs.
     """
     if classifier.early_stopping != "auto":
         return bool(classifier.early_stopping)
