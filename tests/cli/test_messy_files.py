@@ -130,6 +130,18 @@ def test_a_messy_file_trains_predicts_and_is_evaluated(tmp_path, name):
     assert rows == {(str(b), str(c)) for b in (0, 1) for c in (0, 1)}
 
 
+def test_a_metric_and_a_time_limit_are_for_the_default_model(tmp_path):
+    file, out = tmp_path / "a.csv", tmp_path / "m.safetensors"
+    tickets().to_csv(file, index=False)
+    options = ("--metric", "jaccard", "--time-limit", "60", "--held-out", "0")
+    members = ("--set", "members=['forest']", "--no-progress")
+    found = run("train", file, *NAMED, *options, *members, "--out", out)
+    assert found.exit_code == 0, found.output
+    classifier = crbm.load(out)
+    assert classifier.metric == "jaccard"
+    assert classifier.time_limit == 60
+
+
 def test_a_model_asks_for_its_columns_by_name_alone(tmp_path):
     file, asked = tmp_path / "a.csv", tmp_path / "asked.csv"
     tickets().to_csv(file, index=False)

@@ -148,7 +148,7 @@ def train(
     shared = {"random_state": seed, "progress": progress}
     of_fit = _given(
         metric=metric,
-        time_time_limit=time_limit,
+        time_limit=time_limit,
         checkpoint_dir=checkpoint_dir,
         checkpoint_every=None if checkpoint_dir is None else checkpoint_every,
         resume=resume or None,
