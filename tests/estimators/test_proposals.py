@@ -8,7 +8,7 @@ import torch
 
 import crbm
 from crbm import metrics
-from crbm.estimators import hash_crbm, proposals
+from crbm.estimators import posteriors, proposals
 from crbm.types import States
 
 
@@ -68,7 +68,7 @@ def test_the_candidates_keep_their_share(fitted, table):
     share = min(fitted.candidate_recall_, 0.99)
     opened, before = fitted.score_samples(X, Y), closed.score_samples(X, Y)
     changed = np.isclose(opened - before, np.log(share))
-    without = np.isclose(opened - before, np.log(1 - hash_crbm.REST * (1 - share)))
+    without = np.isclose(opened - before, np.log(1 - posteriors.REST * (1 - share)))
     assert (changed | without | np.isclose(opened, before)).all()
     assert changed.any()
     np.testing.assert_allclose(fitted.predict_proba(X), closed.predict_proba(X))

@@ -3,56 +3,38 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from sklearn.base import clone
 from torch import Generator, Tensor
 
 from crbm import checks, decisions
 from crbm.energies import Energy
-from crbm.estimators import defaults, stacking
+from crbm.estimators import defaults, posteriors, stacking
 from crbm.estimators.choices import check_choice
 from crbm.estimators.hashed_cases import (
-    SMALL_TABLE,
     HashedCases,
     SetTable,
     agreeing_candidates,
     complete_cases,
-    from_table,
     held_out_recall,
-    restrict_to_known,
     with_first_set,
     with_no_more,
 )
 from crbm.estimators.predictor import pad_sets
-from crbm.estimators.proposals import TINY, extend, log_rest, log_sizes, propose
 from crbm.estimators.structured import StructuredClassifier
 from crbm.hashing import CandidateSets
 from crbm.hashing.packed_sets import KEPT_BYTES
-from crbm.hashing.ragged import Groups
 from crbm.inference import exact
 from crbm.models import CRBM, EnergyModel
 from crbm.objectives import CandidateLikelihood, MaxMargin, Objective
-from crbm.types import Batch, Candidates, Cases, Marginals, States
-
-# Numbers in the largest temporary of a prediction: 64 MB.
-LARGEST_TABLE = 2**24
-# Cases whose candidates are computed together where they share few: each case costs
-# as much as there are different candidates.
-CASES_AT_ONCE = 128
-
+from crbm.types import Batch, Cases, Marginals
 
 SET_MEASURES = ("example_f1", "jaccard")
-# Of the probability, for candidates and for proposals: both stay possible.
-LEAST = 0.01
-# Of the probability of proposals, for all sets that are neither.
-REST = 0.1
 PREDICTIONS = ("marginals", "mode", *SET_MEASURES)
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "likelihood": CandidateLikelihood,
@@ -232,7 +214,7 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _joints(self, u: Tensor, known: Tensor | None) -> Iterator[decisions.Joint]:
-        for posterior in self._extended(u, known):
+        for posterior in posteriors.with_proposals(self, u, known):
             if posterior.ids is None:
                 yield decisions.Joint(posterior.weight, posterior.v)
             else:
@@ -300,118 +282,32 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
-        return torch.cat([exact.average(p) for p in self._posteriors(u, known)])
+        found = posteriors.over_candidates(self, u, known)
+        return torch.cat([exact.average(posterior) for posterior in found])
 
     @torch.no_grad()
     def _mode(self, u: Tensor, known: Tensor | None) -> Tensor:
-        found = [_best(posterior, 1) for posterior in self._extended(u, known)]
-        return torch.cat([labels[:, 0] for labels, _ in found])
+        found = posteriors.with_proposals(self, u, known)
+        return torch.cat([posteriors.best(each, 1)[0][:, 0] for each in found])
 
     @torch.no_grad()
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
-        rest = REST if known is None else 0.0
-        found = [pad_sets(*_best(p, k), k) for p in self._extended(u, known, rest)]
-        labels, probability = zip(*found, strict=True)
+        rest = posteriors.REST if known is None else 0.0
+        found = posteriors.with_proposals(self, u, known, rest)
+        padded = [pad_sets(*posteriors.best(each, k), k) for each in found]
+        labels, probability = zip(*padded, strict=True)
         return torch.cat(labels), torch.cat(probability)
 
     @torch.no_grad()
     def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
         found, start = [], 0
-        for posterior in self._extended(u, None, REST):
+        for posterior in posteriors.with_proposals(self, u, None, posteriors.REST):
             assert posterior.weight is not None
             labels = v[start : start + len(posterior.weight), None]
             agrees = ((labels == exact.dense(posterior)) | labels.isnan()).all(-1)
             own = (posterior.weight * agrees).sum(-1).log()
             if self.n_proposals:
-                own = self._with_rest(own, posterior, u, v, start)
+                own = posteriors.with_rest(self, own, posterior, u, v, start)
             found.append(own)
             start += len(posterior.weight)
         return torch.cat(found)
-
-    def _with_rest(
-        self, listed: Tensor, posterior: States, u: Tensor, v: Tensor, start: int
-    ) -> Tensor:
-        """Log probabilities with what is left to sets that are not listed."""
-        assert posterior.weight is not None
-        rows = slice(start, start + len(posterior.weight))
-        # what the listed sets lack in probability
-        share = (1 - posterior.weight.sum(-1)).clamp(min=TINY)
-        rest = log_rest(posterior, self._marginals(u[rows], None), v[rows])
-        return torch.logaddexp(listed, share.log() + rest)
-
-    @torch.no_grad()
-    def _set_probabilities(self, u: Tensor) -> Float[Tensor, "cases sets"]:
-        """p(v | u) of every set of `label_sets_`."""
-        groups, table = self.sets_.groups(u), self._table(u)
-        found = u.new_zeros(len(u), len(table.sets))
-        for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
-            chosen = groups.select(rows.numpy()).padded()
-            weight = self._average_members(u[rows], from_table(table, chosen)).weight
-            assert weight is not None
-            found[rows] = found[rows].scatter_add(1, chosen.ids, weight)
-        return found
-
-    def _posteriors(self, u: Tensor, known: Tensor | None) -> Iterator[States]:
-        """p(v | u) over the candidates, averaged over the models, a few rows at a time.
-
-        If no candidate of a case agrees with its known labels, all its candidates are
-        used, with the known labels filled in.
-        """
-        groups, table = self.sets_.groups(u), self._table(u)
-        for rows in torch.arange(len(u)).split(self._n_rows_at_once(groups)):
-            candidates = from_table(table, groups.select(rows.numpy()).padded())
-            if known is not None:
-                candidates = restrict_to_known(candidates, known[rows])
-            yield self._average_members(u[rows], candidates)
-
-    def _extended(
-        self, u: Tensor, known: Tensor | None, rest: float = 0.0
-    ) -> Iterator[States]:
-        """p(v | u) over the candidates and the proposals beyond them.
-
-        `rest` is the part of the proposals' share that is left to all other sets.
-        """
-        if not self.n_proposals:
-            yield from self._posteriors(u, known)
-            return
-        recall, start = self.candidate_recall_, 0
-        share = 0.5 if math.isnan(recall) else min(max(1 - recall, LEAST), 1 - LEAST)
-        sizes, counts = self.sets_.packed_.set_sizes(), self.sets_.counts_
-        counts = None if counts is None else counts.to(u)
-        by_size = log_sizes(sizes, counts, self.n_labels_).to(u)
-        for posterior in self._posteriors(u, known):
-            assert posterior.weight is not None
-            rows = slice(start, start + len(posterior.weight))
-            start = rows.stop
-            given = None if known is None else known[rows]
-            found = propose(posterior, self.n_proposals, given)
-            log_base = by_size[found.sets.sum(-1).long()]
-            candidates = Candidates(found.sets, log_base=log_base)
-            chance = self._average_members(u[rows], candidates).weight
-            assert chance is not None
-            yield extend(posterior, found, chance.log(), share, rest)
-
-    def _n_rows_at_once(self, groups: Groups) -> int:
-        """Cases whose largest temporary stays below `LARGEST_TABLE`."""
-        width = max(self.n_labels_, self.n_hidden, 1)
-        limit = LARGEST_TABLE // (width * int(groups.sizes.max()))
-        if len(self.sets_.packed_) > SMALL_TABLE:
-            limit = min(limit, CASES_AT_ONCE)
-        return max(1, limit)
-
-    def _average_members(self, u: Tensor, candidates: Candidates) -> States:
-        joint = [
-            exact.scores(model.condition(u), candidates)[1].softmax(-1)
-            for model in self.models_
-        ]
-        average = checks.not_overflowed(torch.stack(joint).mean(0), u)
-        return States(candidates.table, average, candidates.ids)
-
-
-def _best(posterior: States, k: int) -> tuple[Tensor, Tensor]:
-    assert posterior.weight is not None
-    best = posterior.weight.topk(min(k, posterior.weight.shape[1]))
-    labels = exact.dense(posterior)
-    where = best.indices[..., None].expand(-1, -1, labels.shape[-1])
-    chosen = labels.gather(1, where) * (best.values > 0)[..., None]
-    return chosen, best.values

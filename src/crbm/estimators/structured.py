@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from crbm import checks, decisions
+from crbm import checks
 from crbm.energies import Energy
 from crbm.estimators import (
     class_weights,
@@ -25,6 +24,7 @@ from crbm.estimators import (
     joint,
     members,
     stored_cases,
+    thresholds,
 )
 from crbm.estimators.members import Augment
 from crbm.estimators.predictor import LabelSetClassifier
@@ -35,8 +35,6 @@ from crbm.preprocessing.stored import StoredRows
 from crbm.training import Hook
 from crbm.types import Batch, Cases, Found, Marginals
 from crbm.units import BERNOULLI, Units
-
-METRICS = (None, "hamming", "micro_f1", "macro_f1", "subset_accuracy")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -259,17 +257,13 @@ class StructuredClassifier(LabelSetClassifier):
         checks.one_of("preprocessing", self.preprocessing, ("auto", *KINDS))
         check_gamma(self.kernel_gamma)
         checks.whole_number("kernel_features", self.kernel_features, at_least=1)
-        checks.one_of("thresholds", self.thresholds, METRICS)
+        thresholds.check(self.thresholds)
         class_weights.check(self.class_weight)
         members.check_parameters(self)
 
     def _check_outputs(self) -> None:
         """Refuse parameters that do not go with the outputs to learn."""
-        if self.columns_ is not None and self.thresholds is not None:
-            raise ValueError(
-                "`thresholds` are for labels that are present or absent; of several "
-                "classes the likeliest is predicted. Set `thresholds` to None."
-            )
+        thresholds.check_outputs(self)
 
     # Learning
 
@@ -333,7 +327,7 @@ class StructuredClassifier(LabelSetClassifier):
         )
         class_weights.apply(self, train)
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
-        self._tune_thresholds(held_out)
+        thresholds.tune(self, held_out)
         convergence.warn(self, train, held_out)
 
     def partial_fit(
@@ -355,7 +349,7 @@ class StructuredClassifier(LabelSetClassifier):
             self._check_outputs()
             self._generator = encoding.to_generator(self.random_state)
             self._make_models(self._generator, data)
-            self.thresholds_ = np.full(self.n_labels_, 0.5)
+            thresholds.tune(self, None)
         else:
             data = encoding.more_data(self, X, y, sample_weight)
         if not hasattr(self, "_generator"):
@@ -374,15 +368,6 @@ class StructuredClassifier(LabelSetClassifier):
         ]
         for model in self.models_:
             self._start(model, data)
-
-    def _tune_thresholds(self, held_out: Batch | None) -> None:
-        self.thresholds_ = np.full(self.n_labels_, 0.5)
-        if self.thresholds is None or held_out is None:
-            return
-        assert held_out.u is not None
-        p = self._marginals(held_out.u, None).numpy().astype(np.float64)
-        truth = held_out.v.numpy().astype(np.float64)
-        self.thresholds_ = decisions.tuned_thresholds(self.thresholds, truth, p)
 
     # Members
 

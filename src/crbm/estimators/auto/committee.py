@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from crbm import metrics
-from crbm.estimators import files
+from crbm.estimators import files, posteriors
 from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
 from crbm.estimators.hash_crbm import HashCRBMClassifier
 from crbm.estimators.logistic import LogisticClassifier
@@ -146,7 +146,7 @@ class Committee(Member):
         u = torch.from_numpy(np.ascontiguousarray(U))
         if not isinstance(model, HashCRBMClassifier):
             return Prediction(model._marginals(u, None).double().numpy())
-        own = model._set_probabilities(u).numpy()
+        own = posteriors.set_probabilities(model, u).numpy()
         sets = np.zeros((len(U), n_sets), dtype=np.float32)
         sets[:, rows] = own
         return Prediction((own @ model.label_sets_.numpy()).astype(np.float64), sets)
