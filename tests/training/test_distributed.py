@@ -19,23 +19,24 @@ HERE = Path(__file__).parent
 EXACT = ["plain", "weighted", "candidates", "l2 and Adam", "best", "data set", "loader"]
 
 
-def torchrun(job, folder, *options):
-    """Run a job on two ranks."""
+def torchrun(script, *arguments, options=()):
+    """Run a script on two ranks; returns what they printed on stderr."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node=2", *options, HERE / "rank_jobs.py", job, folder]
+    command += ["--nproc-per-node=2", *options, script, *arguments]
     # otherwise torch hands restarted ranks the addresses of those that died
     environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    return done.stderr
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """The results of one process, and of each of two ranks."""
     folder = tmp_path_factory.mktemp("ranks")
-    torchrun("agree", folder)
+    torchrun(HERE / "rank_jobs.py", "agree", folder)
     rank_jobs.agree(distributed.ALONE, folder)
     return [torch.load(folder / f"{name}.pt") for name in ("1-0", "2-0", "2-1")]
 
@@ -66,7 +67,8 @@ def test_sampling_rules_end_with_the_same_weights_on_all_ranks(runs):
 
 
 def test_a_rank_that_dies_ends_the_job_and_a_restart_resumes(runs, tmp_path):
-    torchrun("die_once", tmp_path, "--max-restarts=1")
+    options = ["--max-restarts=1"]
+    torchrun(HERE / "rank_jobs.py", "die_once", tmp_path, options=options)
     assert (tmp_path / "died").exists()
     # four epochs in all: none was run again after the restart
     assert (tmp_path / "finished").read_text() == "xxxx"
@@ -78,7 +80,7 @@ def test_different_weights_are_refused(monkeypatch):
     """Told of another rank with larger weights, a rank does not end in silence."""
     monkeypatch.setattr(distributed.dist, "all_reduce", lambda sums, op: sums.add_(1))
     with pytest.raises(RuntimeError, match="ended with different weights"):
-        distributed._check_same(crbm.CRBM(2, 2, 2))
+        distributed.check_same_weights(crbm.CRBM(2, 2, 2))
 
 
 def test_the_example_runs_without_torchrun(tmp_path):

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crbm import metrics
 from crbm.objectives import CandidateLikelihood, ExactLikelihood
-from crbm.training import History
+from crbm.training import History, distributed
 from crbm.types import Batch
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def warn(
     nor about a run that diverged, which has been warned about.
     """
     diverged = any(h.stopped == "diverged" for h in classifier.histories_)
-    if classifier._hooks or diverged:
+    if classifier._hooks or diverged or not distributed.current().first:
         return
     name = type(classifier).__name__
     fall = max(_fall(classifier, history) for history in classifier.histories_)

@@ -25,6 +25,7 @@ from crbm.preprocessing import ClassColumns, Preprocessor
 from crbm.preprocessing.choice import choose
 from crbm.preprocessing.class_columns import are_classes, hold_classes
 from crbm.preprocessing.stored import StoredRows, forget_pages
+from crbm.training import distributed
 from crbm.types import Batch
 
 ROWS_AT_ONCE = 1024
@@ -44,6 +45,12 @@ def to_generator(random_state: Any) -> Generator:
     """A torch generator seeded by scikit-learn's `random_state`."""
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     return torch.Generator().manual_seed(int(seed))
+
+
+def fit_generator(random_state: Any) -> Generator:
+    """The generator of a fit; under torchrun all ranks have the first one's seed."""
+    seed = to_generator(random_state).initial_seed()
+    return torch.Generator().manual_seed(distributed.current().same(seed))
 
 
 def to_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -156,7 +163,7 @@ def fit_data(
         learn_preprocessing(estimator, X, found.v, in_parts=in_parts)
     scaled = preprocessed(estimator, X)
     if has_base(estimator):
-        seed = to_generator(estimator.random_state).initial_seed() % 2**32
+        seed = fit_generator(estimator.random_state).initial_seed() % 2**32
         X = stacking.learn(estimator, X, scaled, found.v, sample_weight, seed)
     else:
         X = scaled

@@ -21,7 +21,7 @@ from crbm.estimators.checkpoints import OF_THE_RUN
 from crbm.messages import one_line
 from crbm.preprocessing import ClassColumns, Preprocessor, check_gamma
 from crbm.preprocessing.packing import below
-from crbm.training import History
+from crbm.training import History, distributed
 
 if TYPE_CHECKING:
     from crbm.estimators.predictor import LabelSetClassifier
@@ -54,7 +54,8 @@ def save(classifier: LabelSetClassifier, path: str | Path) -> None:
     tensors |= inputs.state(classifier)[1]
     tensors |= classifier._trained_state()[0] | classifier._state()[0]
     file_checks.check_tensors(tensors)
-    persistence.write(path, tensors, description(classifier))
+    if distributed.writes_files():
+        persistence.write(path, tensors, description(classifier))
 
 
 def models_state(

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 from crbm import checks, sampling, training
 from crbm.estimators import checkpoints, defaults
 from crbm.estimators.encoding import dense, encode_labels, to_inputs
-from crbm.training import History
+from crbm.training import History, distributed
 from crbm.training.early_stopping import MEASURES
 from crbm.types import Batch
 
@@ -96,7 +96,8 @@ def train(
     n_cases += 0 if held_out is None else held_out.n_cases
     stops = held_out is not None and defaults.early_stopping(classifier, n_cases)
     options = checkpoints.run_options(classifier, stored=stored)
-    with checkpoints.locked_folder(classifier, stored=stored):
+    ranks = distributed.current()
+    with checkpoints.locked_folder(classifier, stored=stored and ranks.first):
         return [
             training.fit(
                 model,
@@ -113,6 +114,7 @@ def train(
                 patience=classifier.patience if stops else None,
                 n_threads=classifier.n_threads,
                 hooks=classifier._hooks,
+                ranks=ranks,
                 **own,
             )
             for model, own in zip(classifier.models_, options, strict=True)

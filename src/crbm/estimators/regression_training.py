@@ -11,6 +11,8 @@ import torch
 from torch import Generator, Tensor
 
 from crbm.models.gaussian import GaussianCRBM
+from crbm.training import distributed
+from crbm.training.distributed import Ranks
 
 # Held-out cases by which the number of epochs is chosen, and splits to get them.
 ENOUGH, MOST_SPLITS = 500, 4
@@ -30,6 +32,11 @@ class Cases:
         """Some of the cases."""
         own = None if self.weight is None else self.weight[rows]
         return Cases(self.u[rows], self.r[rows], own)
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights; the number of cases where all count the same."""
+        return len(self.r) if self.weight is None else float(self.weight.sum())
 
     def mean(self, values: Tensor) -> Tensor:
         """The weighted mean of one value per case."""
@@ -72,6 +79,8 @@ def train(
     trained on all cases, up to the epoch with the highest held-out log-likelihood. It
     stays at the start unless the gain exceeds twice its standard error.
     """
+    if distributed.current().n_ranks > 1:
+        distributed.check_same_cases(cases.u, cases.r)
     start = copy.deepcopy(model)
     splits = _splits(cases, validation_fraction, generator)
     parts = []
@@ -135,6 +144,7 @@ def _run(
 
     With 0 epochs the couplings are 0, so the model is one Gaussian.
     """
+    ranks = distributed.current()
     model.start_noise(covariance(cases.r))
     gaussian = copy.deepcopy(model)
     gaussian.weight_vh.data.zero_()
@@ -148,17 +158,36 @@ def _run(
         optimizer.param_groups[0]["lr"] = schedule.learning_rate * share
         order = torch.randperm(len(cases.r), generator=generator)
         for rows in order.split(schedule.batch_size):
-            _step(model, optimizer, cases.select(rows), schedule.l2)
+            _step(model, optimizer, cases.select(rows), schedule.l2, ranks)
         after_epoch(model)
+    if ranks.n_ranks > 1:
+        distributed.check_same_weights(model)
 
 
 def _step(
-    model: GaussianCRBM, optimizer: torch.optim.Optimizer, cases: Cases, l2: float
+    model: GaussianCRBM,
+    optimizer: torch.optim.Optimizer,
+    cases: Cases,
+    l2: float,
+    ranks: Ranks,
 ) -> None:
+    """Move the weights along the gradient of the cases' loss.
+
+    Each rank adds the part of its shard of the cases, and its part of the penalty.
+    """
     optimizer.zero_grad()
-    score = cases.mean(model.log_density(cases.u, cases.r))
-    loss = l2 * model.weight_uh.square().sum() / 2 - score
+    own, share = cases, 1.0
+    if ranks.n_ranks > 1:
+        n_cases = len(cases.r)
+        own = cases.select(torch.arange(n_cases)[ranks.shard.places(n_cases)])
+        spare = ranks.rank >= n_cases
+        share = 0.0 if spare else own.total_weight / cases.total_weight
+    score = own.mean(model.log_density(own.u, own.r))
+    penalty = l2 * model.weight_uh.square().sum() / 2
+    loss = penalty / ranks.n_ranks - share * score
     loss.backward()
+    if ranks.n_ranks > 1:
+        distributed.sum_gradients(optimizer)
     torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
     optimizer.step()
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from crbm import checks
 from crbm.estimators import base_regression, inputs, regressor_files
-from crbm.estimators.encoding import to_generator
+from crbm.estimators.encoding import fit_generator, to_generator
 from crbm.estimators.regression_training import Cases, Schedule, train
 from crbm.models.gaussian import GaussianCRBM, GaussianMixture, patterns
 
@@ -178,7 +178,7 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
         self.input_scale_ = np.where(spread > 1e-12, spread, np.inf)
         u = torch.from_numpy((raw - self.input_center_) / self.input_scale_)
         r = torch.from_numpy(residual)
-        generator = to_generator(self.random_state)
+        generator = fit_generator(self.random_state)
         self.model_ = GaussianCRBM(
             u.shape[1],
             self.n_targets_,

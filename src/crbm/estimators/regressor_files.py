@@ -16,6 +16,7 @@ from crbm.estimators.base_blend import Blend, Columns, Ridge
 from crbm.estimators.base_trees import TreeRegression
 from crbm.models.gaussian import GaussianCRBM
 from crbm.preprocessing.packing import below
+from crbm.training import distributed
 
 if TYPE_CHECKING:
     from crbm.estimators.regressor import CRBMRegressor
@@ -51,7 +52,8 @@ def save(regressor: CRBMRegressor, path: str | Path) -> None:
         "fitted": fitted,
         "versions": {"torch": torch.__version__},
     }
-    persistence.write(path, tensors | encoded, described)
+    if distributed.writes_files():
+        persistence.write(path, tensors | encoded, described)
 
 
 def restore(tensors: dict[str, Tensor], described: dict[str, Any]) -> CRBMRegressor:

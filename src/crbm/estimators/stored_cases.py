@@ -150,7 +150,7 @@ def fit(
             "Labels of stored cases must be 0, 1 or NaN, one column per label; these "
             "are columns of several classes. Encode them, e.g. with OneHotEncoder."
         )
-    generator = encoding.to_generator(classifier.random_state)
+    generator = encoding.fit_generator(classifier.random_state)
     cases = StoredCases(classifier, X, Y)
     # the sample is only a part of the cases: none of it is held out to stop early
     train, held_out = sample, None

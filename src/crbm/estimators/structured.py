@@ -315,7 +315,7 @@ class StructuredClassifier(LabelSetClassifier):
             del self.models_
         data = encoding.fit_data(self, X, y, sample_weight)
         self._check_outputs()
-        generator = encoding.to_generator(self.random_state)
+        generator = encoding.fit_generator(self.random_state)
         train, held_out = members.hold_out(self, data, validation, generator)
         self._learn_candidates(train, more=False)
         if not continued:
@@ -347,13 +347,13 @@ class StructuredClassifier(LabelSetClassifier):
         if first:
             data = encoding.fit_data(self, X, y, sample_weight, classes, in_parts=True)
             self._check_outputs()
-            self._generator = encoding.to_generator(self.random_state)
+            self._generator = encoding.fit_generator(self.random_state)
             self._make_models(self._generator, data)
             thresholds.tune(self, None)
         else:
             data = encoding.more_data(self, X, y, sample_weight)
         if not hasattr(self, "_generator"):
-            self._generator = encoding.to_generator(self.random_state)
+            self._generator = encoding.fit_generator(self.random_state)
         self._learn_candidates(data, more=not first)
         class_weights.remove(self)
         self.histories_ = members.train(self, data, None, 1, self._generator)

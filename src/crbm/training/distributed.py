@@ -6,17 +6,21 @@ process takes on the whole batches.
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from datetime import timedelta
+from typing import Any, TypeVar
 
 import torch
-from torch import Generator, distributed as dist
+from torch import Generator, Tensor, distributed as dist, nn
 from torch.optim import Optimizer
 
 from crbm.models import EnergyModel
-from crbm.training.batches import Shard
+from crbm.training.batch_norm import joint_statistics
+from crbm.training.batches import InMemory, Shard
 from crbm.training.early_stopping import EarlyStopping
 from crbm.training.hooks import Hook
 from crbm.training.randomness import Randomness, derived_seed
@@ -33,6 +37,20 @@ DIFFERENT = (
     "The ranks ended with different weights. Each must run the same script on the same "
     "data, with the same settings."
 )
+DIFFERENT_CASES = (
+    "The ranks have different training cases. Each must run the same script on the "
+    "same data, with a fixed `random_state` wherever something is drawn."
+)
+# How long ranks wait for work that only the first one does.
+LONGEST_WAIT = timedelta(days=30)
+
+# torchrun's variables are inherited by the children of a rank, which are no ranks: this
+# one holds the id of the process that torchrun started.
+PROCESS = "CRBM_RANK_PROCESS"
+if dist.is_available() and dist.is_torchelastic_launched():
+    os.environ.setdefault(PROCESS, str(os.getpid()))
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,6 +67,37 @@ class Ranks:
     def first(self) -> bool:
         """Whether this is the rank that writes files and shows progress."""
         return self.rank == 0
+
+    @property
+    def shard(self) -> Shard:
+        """Which cases of each batch are this rank's."""
+        return Shard(self.rank, self.n_ranks)
+
+    def same(self, value: T) -> T:
+        """The first rank's value on all ranks."""
+        if self.n_ranks == 1:
+            return value
+        values = [value]
+        dist.broadcast_object_list(values, src=0)
+        return values[0]
+
+    def from_first(self, work: Callable[[], T]) -> T:
+        """What work on the first rank alone returns or raises, on all ranks."""
+        if self.n_ranks == 1:
+            return work()
+        group = dist.new_group(backend="gloo", timeout=LONGEST_WAIT)
+        found: list[Any] = [None, None]
+        if self.first:
+            try:
+                with separate():
+                    found[0] = work()
+            except Exception as error:
+                found[1] = error
+        dist.broadcast_object_list(found, src=0, group=group)
+        dist.destroy_process_group(group)
+        if found[1] is not None:
+            raise found[1]
+        return found[0]
 
     def share(self, generator: Generator | None) -> Generator | None:
         """The generator that all ranks share; a new one where none is given."""
@@ -107,7 +156,7 @@ class RankStep(Step):
 
     @property
     def shard(self) -> Shard:
-        return Shard(self.ranks.rank, self.ranks.n_ranks)
+        return self.ranks.shard
 
     def noise(self, randomness: Randomness, n_updates: int) -> Generator | None:
         # It follows from the shared generator, which stays the same on all ranks and
@@ -139,18 +188,69 @@ class Synchronised(Hook):
         states = [run.state()]
         dist.broadcast_object_list(states, src=0)
         run.restore(states[0])
+        if isinstance(run.data, InMemory):
+            u, v = run.data.cases.u, run.data.cases.v
+            check_same_cases(v if u is None else u, v)
         assert isinstance(run.update, TorchUpdate)
-        self._summing = run.update.optimizer.register_step_pre_hook(_sum_gradients)
+        self._summing = run.update.optimizer.register_step_pre_hook(
+            lambda optimizer, args, kwargs: sum_gradients(optimizer)
+        )
+        self._statistics = joint_statistics(run.model)
+        self._statistics.__enter__()
 
     def finish(self, run: Run) -> None:
-        _check_same(run.model)
+        check_same_weights(run.model)
 
     def close(self) -> None:
         if hasattr(self, "_summing"):
             self._summing.remove()
+            self._statistics.__exit__(None, None, None)
 
 
 ALONE = Ranks()
+_separate = False
+
+
+def current() -> Ranks:
+    """The ranks that estimators train on: those that torchrun started, or one process.
+
+    The first call joins them, so that every rank must make it; they stay joined until
+    the process ends.
+    """
+    if _separate or not _is_rank():
+        return ALONE
+    if not dist.is_initialized():
+        dist.init_process_group()
+        atexit.register(dist.destroy_process_group)
+    return Ranks(dist.get_rank(), dist.get_world_size())
+
+
+def writes_files() -> bool:
+    """Whether this is the first rank of torchrun, or no rank; joins nothing."""
+    return _separate or not _is_rank() or os.environ["RANK"] == "0"
+
+
+def _is_rank() -> bool:
+    """Whether torchrun started this very process."""
+    return os.environ.get(PROCESS) == str(os.getpid())
+
+
+@contextmanager
+def separate() -> Iterator[None]:
+    """Fit estimators on each rank by itself inside this context.
+
+    Examples
+    --------
+    >>> with separate():
+    ...     print(current())
+    Ranks(rank=0, n_ranks=1)
+    """
+    global _separate
+    before, _separate = _separate, True
+    try:
+        yield
+    finally:
+        _separate = before
 
 
 @contextmanager
@@ -165,19 +265,17 @@ def process_group() -> Iterator[Ranks]:
     ...     print(ranks)
     Ranks(rank=0, n_ranks=1)
     """
-    if not dist.is_torchelastic_launched():
-        yield ALONE
-        return
-    dist.init_process_group()
-    try:
-        yield Ranks(dist.get_rank(), dist.get_world_size())
+    ranks = current()
+    yield ranks
+    if ranks.n_ranks > 1:
         dist.barrier()  # a rank that leaves early would cut off the others
-    finally:
-        dist.destroy_process_group()
 
 
-def _sum_gradients(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-    """All gradients in one message: small messages cost more than their bytes."""
+def sum_gradients(optimizer: Optimizer) -> None:
+    """Sum the gradients of all ranks.
+
+    They go in one message: small messages cost more than their bytes.
+    """
     gradients = [
         weight.grad
         for group in optimizer.param_groups
@@ -191,11 +289,27 @@ def _sum_gradients(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         gradient.copy_(total.view_as(gradient))
 
 
-def _check_same(model: EnergyModel) -> None:
+def check_same_weights(model: nn.Module) -> None:
     """Refuse to end with weights that differ between ranks."""
     sums = torch.stack([weight.double().sum() for weight in model.parameters()])
+    _check_same(sums, DIFFERENT, tolerance=0.0)
+
+
+def check_same_cases(u: Tensor, v: Tensor) -> None:
+    """Refuse to start from cases that differ between ranks.
+
+    Preprocessing may round differently on different machines.
+    """
+    totals = [float(x.nan_to_num().double().abs().sum()) for x in (u, v)]
+    numbers = [*map(float, (*u.shape, *v.shape)), *totals]
+    sums = torch.tensor(numbers, dtype=torch.float64, device=v.device)
+    _check_same(sums, DIFFERENT_CASES, tolerance=1e-4)
+
+
+def _check_same(sums: Tensor, message: str, tolerance: float) -> None:
+    """Raise unless a few numbers are the same on all ranks."""
     mine = torch.cat([sums, -sums])
     largest = mine.clone()
     dist.all_reduce(largest, op=dist.ReduceOp.MAX)
-    if not torch.equal(largest, mine):
-        raise RuntimeError(DIFFERENT)
+    if not torch.allclose(largest, mine, rtol=tolerance, atol=0.0):
+        raise RuntimeError(message)

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from crbm.estimators.auto.scaling import least_seconds
 from crbm.estimators.auto.svm_member import SVMMember
 from crbm.estimators.members import all_or_nothing
 from crbm.estimators.predictor import LabelSetClassifier
+from crbm.training import distributed
 from crbm.types import Batch
 
 # Distinct label sets up to which their joint distribution is learned.
@@ -134,19 +136,26 @@ class AutoClassifier(LabelSetClassifier):
 
         Notes
         -----
-        Ctrl-C ends the search for members: those that are complete are pooled.
+        Ctrl-C ends the search for members: those that are complete are pooled. Under
+        torchrun the first rank does all the work and the others receive the result.
         """
         self._check_parameters()
         with all_or_nothing(self):
-            started = time.monotonic()
-            data = encoding.fit_data(self, X, y, sample_weight)
-            task, shared = self._task(data, started), Inputs()
-            weight = class_weights.class_weights(self, data)
-            fitted, seconds = self._fit_members(task, shared)
-            self.pool_ = Pool.fit(task, fitted, seconds, shared, weight)
-            self.leaderboard_ = self.pool_.leaderboard
-            self._set_thresholds()
+            fit = partial(self._fit, X, y, sample_weight)
+            self.__dict__.update(distributed.current().from_first(fit))
         return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+        """Fit and pool the members; returns all attributes."""
+        started = time.monotonic()
+        data = encoding.fit_data(self, X, y, sample_weight)
+        task, shared = self._task(data, started), Inputs()
+        weight = class_weights.class_weights(self, data)
+        fitted, seconds = self._fit_members(task, shared)
+        self.pool_ = Pool.fit(task, fitted, seconds, shared, weight)
+        self.leaderboard_ = self.pool_.leaderboard
+        self._set_thresholds()
+        return self.__dict__
 
     def _fit_members(
         self, task: Task, shared: Inputs

@@ -25,6 +25,7 @@ from crbm.estimators.pixels.batches import ImageBatches, Scaling
 from crbm.models import ConvCRBM
 from crbm.models.unet import UNet
 from crbm.objectives import ExactLikelihood, Objective, Perceptron
+from crbm.training import distributed
 from crbm.training.randomness import seeding
 from crbm.training.schedule import OneCycleSchedule
 from crbm.units import BERNOULLI, Categorical
@@ -162,7 +163,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         self.n_labels_ = arrays.count_labels(labels, self.n_labels)
         self.classes_ = np.arange(self.n_labels_)
         self.scaling_ = Scaling.fit(given.arrays)
-        generator = encoding.to_generator(self.random_state)
+        generator = encoding.fit_generator(self.random_state)
         self.model_ = self._new_model(generator)
         self._start_network(labels)
         batches = ImageBatches(
@@ -201,6 +202,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
             hooks=[OneCycleSchedule(batches.n_batches)],
             n_threads=self.n_threads,
             progress=self.progress,
+            ranks=distributed.current(),
         )
 
     def _objective(self) -> Objective:

@@ -16,7 +16,7 @@ from crbm.estimators import file_checks
 from crbm.estimators.files import plain_value, restored_parameters
 from crbm.estimators.pixels.batches import Scaling
 from crbm.preprocessing.packing import below
-from crbm.training import History
+from crbm.training import History, distributed
 
 if TYPE_CHECKING:
     from crbm.estimators.pixels.classifier import PixelClassifier
@@ -32,7 +32,8 @@ def save(classifier: PixelClassifier, path: str | Path) -> None:
     file_checks.check_tensors(tensors)
     for place, image in enumerate(getattr(classifier, "examples_", ())):
         tensors[f"{EXAMPLES}{place}"] = torch.from_numpy(np.ascontiguousarray(image))
-    persistence.write(path, tensors, description(classifier))
+    if distributed.writes_files():
+        persistence.write(path, tensors, description(classifier))
 
 
 def description(classifier: PixelClassifier) -> dict[str, Any]:
