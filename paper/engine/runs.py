@@ -46,6 +46,23 @@ def complete(
     return [row for row in rows if row is not None]
 
 
+def chosen(names: Sequence[str] | None, available: Sequence[str]) -> list[str]:
+    """The names given, or all that are available; raises for other names.
+
+    Examples
+    --------
+    >>> chosen(None, ["digits", "letters"])
+    ['digits', 'letters']
+    """
+    unknown = set(names or ()) - set(available)
+    if unknown:
+        raise ValueError(
+            f"There is no data set `{min(unknown)}` in this experiment; choose from "
+            f"{', '.join(available)}."
+        )
+    return list(names or available)
+
+
 def time_run(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, float]:
     """Run a cell on one thread; returns the cell, its outcome and its CPU seconds."""
     n_threads = torch.get_num_threads()

@@ -10,6 +10,7 @@ from typing import Any
 import joblib
 
 from crbm import plotting
+from paper.engine import runs
 from paper.engine.store import Store
 from paper.report import (
     curves,
@@ -31,6 +32,8 @@ from paper.tables import (
     table2,
     trials,
 )
+
+BY_DATASET = ("images", "outputs", "rules")  # take `--dataset`
 
 
 def run(
@@ -62,10 +65,12 @@ def run(
     echo
         Prints a line of progress.
     names
-        Data sets of "images"; all unless given.
+        Data sets of "images", "outputs" or "rules"; all unless given.
     """
-    if names and target != "images":
-        raise ValueError("`--dataset` chooses among the data sets of `images` only.")
+    if names and target not in BY_DATASET:
+        raise ValueError(
+            f"`--dataset` works with {', '.join(BY_DATASET)}, not with `{target}`."
+        )
     if target in ("trials", "successors", "outputs", "rules") and quick:
         raise ValueError(f"There is no quick version of `{target}`; omit `--quick`.")
     if target != "report":
@@ -81,8 +86,11 @@ def run(
             return [image_report.write(store, folder, quick=quick)]
         if target == "rules":
             store = _store(folder, rules.EXPERIMENT, quick)
-            rules.complete(store, **run_options)
-            missing_labels.complete(store, **run_options)
+            own = runs.chosen(names, (*rules.NAMES, missing_labels.DATASET))
+            for experiment in (rules, missing_labels):
+                wanted = [name for name in own if name in experiment.NAMES]
+                if wanted:
+                    experiment.complete(store, wanted, **run_options)
             return rules_report.write(store, folder)
         if target == "table1":
             table1.complete(labels, quick=quick, **run_options)
@@ -93,7 +101,9 @@ def run(
             suite.complete(store, quick=quick, **run_options)
         elif target == "outputs":
             store = _store(folder, outputs.EXPERIMENT, quick)
-            outputs.complete(store, **run_options)
+            outputs.complete(store, names, **run_options)
+            if names and outputs.MOTION not in names:
+                return [store.path]
             return [store.path, skeleton.draw_walk(folder / "motion.gif")]
         elif target == "successors":
             store = _store(folder, successors.EXPERIMENT, quick)

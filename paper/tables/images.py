@@ -206,13 +206,7 @@ def complete(
     **run_options: Any,
 ) -> list[Row]:
     """Run the cells that are missing; all data sets unless names are given."""
-    unknown = set(names or ()) - set(EXPERIMENTS)
-    if unknown:
-        raise ValueError(
-            f"There is no data set `{min(unknown)}` among the images; choose from "
-            f"{', '.join(EXPERIMENTS)}."
-        )
-    names = list(names or EXPERIMENTS)
+    names = runs.chosen(names, list(EXPERIMENTS))
     wanted = cells(names, quick)
     if "occluded" in names:
         wanted += objective_cells(quick)

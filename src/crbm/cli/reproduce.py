@@ -52,7 +52,10 @@ def reproduce(
     ] = None,
     dataset: Annotated[
         list[str] | None,
-        typer.Option(help="Data set of `images`, e.g. horses. May be repeated."),
+        typer.Option(
+            help="Data set of `images`, `outputs` or `rules`, e.g. horses, letters or "
+            "yeast. May be repeated."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
