@@ -28,8 +28,9 @@ def cells(names: Sequence[str] = DATASETS) -> list[Cell]:
     by_letter = {name: c.to_dict() for name, c in classes.MODELS[LETTERS].items()}
     wanted += [
         Cell(EXPERIMENT, LETTERS, name, fold, 0, options)
+        for models in (by_letter, letters.MODELS)  # of each letter, of whole words
         for fold in range(N_LETTER_FOLDS)
-        for name, options in (by_letter | letters.MODELS).items()
+        for name, options in models.items()
     ]
     wanted += [
         Cell(EXPERIMENT, dataset, name, half, 0, options)
