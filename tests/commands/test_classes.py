@@ -54,6 +54,19 @@ def test_predictions_are_the_classes_by_name(files):
     assert set(top.arrays["labels"][..., 0].flat) <= {"cat", "dog", "mouse"}
 
 
+def test_few_rows_need_not_have_all_classes(files):
+    few = PETS[PETS["animal"] == "cat"].iloc[:2]
+    few.to_csv(files / "few.csv", index=False)
+    few[["animal"]].to_csv(files / "few-known.csv", index=False)
+    model, data = files / "m.safetensors", str(files / "few.csv")
+    whole = predict.run(model, str(files / "pets.csv")).columns
+    for column, all_rows in zip(predict.run(model, data).columns, whole, strict=True):
+        assert (column.values == all_rows.values[few.index]).all()
+    given = predict.run(model, data, known=files / "few-known.csv").columns
+    assert list(given[0].values) == ["cat", "cat"]
+    assert evaluate.run(model, data)["metrics"]["subset_accuracy"] >= 0
+
+
 def test_evaluation_and_pages_know_the_names(files):
     model = files / "m.safetensors"
     found = evaluate.run(model, str(files / "pets.csv"))

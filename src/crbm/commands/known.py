@@ -11,7 +11,7 @@ from crbm.datasets.files import TABLES, format_of
 from crbm.datasets.formats.npz import read_arrays
 from crbm.datasets.formats.table import read_table
 from crbm.preprocessing import ClassColumns
-from crbm.preprocessing.conversion import to_classes, to_labels
+from crbm.preprocessing.conversion import to_labels
 
 
 def read_known(
@@ -56,11 +56,7 @@ def _read_columns(
         raise ValueError(f"Known labels are read from a table or NPZ file; got {kind}.")
     table = read_table(path, kind)
     if columns is not None and any(name in table.columns for name in columns.names):
-        values = np.full((len(table), len(columns.names)), None, dtype=object)
-        for place, name in enumerate(columns.names):
-            if name in table.columns:
-                values[:, place] = to_classes(table, name)
-        return columns.encode(values).numpy()
+        return columns.encode_table(table).numpy()
     present = [name for name in names if name in table.columns]
     if not present:
         raise ValueError(

@@ -96,8 +96,7 @@ def _classes(table: Table, columns: ClassColumns) -> np.ndarray:
     """The classes of the model's columns as 0 and 1, if all columns are there."""
     if not all(name in table.columns for name in columns.names):
         return np.zeros((len(table), 0), np.uint8)
-    values = ClassColumns.from_table(table.select(columns.names))[1]
-    return columns.encode(values).numpy()
+    return columns.encode_table(table).numpy()
 
 
 def _in_order(data: Dataset, names: list[str]) -> np.ndarray:

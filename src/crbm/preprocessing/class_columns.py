@@ -60,11 +60,15 @@ class ClassColumns(NamedTuple):
     @classmethod
     def from_table(cls, table: Table) -> tuple[ClassColumns, np.ndarray]:
         """The classes of each column of a table, and the values themselves."""
-        columns = [to_classes(table, name) for name in table.names]
-        values = np.empty((len(table), len(columns)), dtype=object)
-        for place, column in enumerate(columns):
-            values[:, place] = column
+        values = _read(table, table.names)
         return cls.learn(values, table.names), values
+
+    def encode_table(self, table: Table) -> Float[Tensor, "cases numbers"]:
+        """The columns of these names as groups of 0 and 1; others are ignored.
+
+        A column that the table lacks is not known in any row.
+        """
+        return self.encode(_read(table, self.names))
 
     @property
     def sizes(self) -> list[int]:
@@ -164,6 +168,15 @@ class ClassColumns(NamedTuple):
     def split(self, p: np.ndarray) -> list[np.ndarray]:
         """The probabilities of each column's classes."""
         return [p[..., start:stop] for start, stop in self.bounds]
+
+
+def _read(table: Table, names: Sequence[str]) -> np.ndarray:
+    """The classes in columns of a table; None where a value or column is missing."""
+    values = np.full((len(table), len(names)), None, dtype=object)
+    for place, name in enumerate(names):
+        if name in table.columns:
+            values[:, place] = to_classes(table, name)
+    return values
 
 
 def distinct_values(column: np.ndarray) -> np.ndarray:
