@@ -4,8 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+import skops.io
+import torch
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.tree import DecisionTreeClassifier
@@ -13,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import crbm
 from crbm.estimators.stacking import LEAST, Base, start
 from crbm.models import CRBM
+from crbm.preprocessing.sklearn_parts import from_tensor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -26,11 +30,13 @@ class Memory(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
-        self.known_ = {row.tobytes(): label for row, label in zip(X, y, strict=True)}
+        self.known_ = {
+            row.tobytes().hex(): label for row, label in zip(X, y, strict=True)
+        }
         return self
 
     def predict_proba(self, X):
-        p = np.array([self.known_.get(row.tobytes(), 0.5) for row in X])
+        p = np.array([self.known_.get(row.tobytes().hex(), 0.5) for row in X])
         return np.stack([1 - p, p], 1)
 
 
@@ -116,7 +122,61 @@ def test_it_cannot_learn_in_parts_or_classes():
         clone(fitted).fit(X, np.arange(90) % 3)
 
 
-def test_a_file_is_refused_with_what_to_do(tmp_path):
-    fitted = crbm.HashCRBMClassifier(base=BernoulliNB(), **QUICK).fit(X, Y)
-    with pytest.raises(ValueError, match=r"`base` .* cannot be saved"):
+@pytest.mark.parametrize("way", ["beside", "instead"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        *BASES,
+        RandomForestClassifier(n_estimators=3, random_state=0),
+        HistGradientBoostingClassifier(max_iter=3),
+    ],
+    ids=lambda b: type(b).__name__,
+)
+def test_a_file_keeps_the_base(base, way, tmp_path):
+    fitted = crbm.HashCRBMClassifier(base=base, base_inputs=way, **QUICK).fit(X, Y)
+    fitted.save(tmp_path / "m.safetensors")
+    loaded = crbm.load(tmp_path / "m.safetensors")
+    assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    assert repr(loaded.base) == repr(base)
+
+
+def test_a_base_that_only_code_can_restore_is_not_saved(tmp_path):
+    fitted = crbm.HashCRBMClassifier(base=Memory(), **QUICK).fit(X, Y)
+    with pytest.raises(
+        ValueError, match=r"The `base` holds `[\w.]*test_base.Memory`, which"
+    ):
         fitted.save(tmp_path / "m.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("node", [-7, 0, 99])
+def test_trees_with_children_outside_are_refused(node):
+    """Prediction would follow them without a check."""
+    tree = DecisionTreeClassifier(max_depth=2).fit(X, Y[:, 0])
+    tree.tree_.children_left[0] = node
+    stored = torch.from_numpy(np.frombuffer(skops.io.dumps(tree), np.uint8).copy())
+    with pytest.raises(ValueError, match="refers to nodes that it does not have"):
+        from_tensor(stored, "the `base`")
+
+
+def test_a_base_that_cannot_be_stored_at_all_is_not_saved():
+    base = Base(Memory()).fit(X, Y)
+    base.models[0].known_ = {b"bytes": 0.5}
+    with pytest.raises(ValueError, match=r"The `base` cannot be stored: .*not bytes"):
+        base.to_tensor()
+
+
+def test_a_stored_base_of_another_kind_is_refused(tmp_path):
+    fitted = crbm.HashCRBMClassifier(base=BernoulliNB(), **QUICK).fit(X, Y)
+    path = tmp_path / "m.safetensors"
+    for wrong in (
+        Memory().fit(X, Y[:, 0]),
+        {"a": 1},
+        Base(BernoulliNB()).fit(X, Y[:, :2]),
+    ):
+        stored = skops.io.dumps(vars(wrong) if isinstance(wrong, Base) else wrong)
+        other = torch.from_numpy(np.frombuffer(stored, np.uint8).copy())
+        fitted.base_.to_tensor = lambda other=other: other
+        fitted.save(path)
+        with pytest.raises(ValueError, match="does not hold a whole classifier"):
+            crbm.load(path)

@@ -9,6 +9,7 @@ from crbm.estimators.logistic import LogisticClassifier
 from crbm.estimators.pixels import PixelClassifier
 from crbm.estimators.predictor import LabelSetClassifier, TopK
 from crbm.estimators.regressor import CRBMRegressor
+from crbm.estimators.saved_pipelines import save
 from crbm.estimators.structured import StructuredClassifier
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "StructuredClassifier",
     "TopK",
     "load",
+    "save",
 ]

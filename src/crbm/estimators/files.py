@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from crbm import checks, inference, objectives, persistence
-from crbm.estimators import file_checks, inputs, regressor_files
+from crbm.estimators import file_checks, inputs, regressor_files, stacking
 from crbm.estimators.checkpoints import OF_THE_RUN
 from crbm.messages import one_line
 from crbm.preprocessing import ClassColumns, Preprocessor, check_gamma
@@ -42,13 +42,9 @@ WRONG = (
 def save(classifier: LabelSetClassifier, path: str | Path) -> None:
     """Write a fitted classifier to one file."""
     check_is_fitted(classifier)
-    if getattr(classifier, "base", None) is not None:
-        raise ValueError(
-            "A model with a `base` of scikit-learn cannot be saved: files of crbm hold "
-            "no code. Keep it in memory, or use AutoClassifier, whose file holds its "
-            "forests."
-        )
     tensors = {"thresholds": torch.from_numpy(classifier.thresholds_)}
+    if getattr(classifier, "base", None) is not None:
+        tensors["base"] = classifier.base_.to_tensor()
     if isinstance(getattr(classifier, "examples_", None), np.ndarray):
         tensors["examples"] = torch.from_numpy(np.array(classifier.examples_))
     tensors |= inputs.state(classifier)[1]
@@ -117,6 +113,10 @@ def load(path: str | Path, network: nn.Module | None = None) -> Any:
             described["parameters"]
         )
         classifier = kind(**parameters)
+        if "base" in tensors:
+            n_labels = described["fitted"]["n_labels_"]
+            classifier.base_ = stacking.Base.from_tensor(tensors["base"], n_labels)
+            classifier.base = classifier.base_.base
         file_checks.check_tensors(tensors)
         file_checks.check_fitted(described["fitted"])
         _restore(classifier, described["fitted"], tensors)
@@ -176,7 +176,7 @@ def plain_parameters(classifier: LabelSetClassifier) -> dict[str, Any]:
     return {
         name: plain_value(name, value)
         for name, value in classifier.get_params(deep=False).items()
-        if name not in OF_THE_RUN
+        if name not in (*OF_THE_RUN, "base")  # which has a tensor of its own
     }
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from crbm.preprocessing import MissingValues, Table, TableEncoder
 from crbm.preprocessing.packing import below, pack, unpack
+from crbm.preprocessing.pipeline_encoder import PipelineEncoder
 from crbm.preprocessing.recognition import recognise
 from crbm.preprocessing.table import is_frame
 from crbm.preprocessing.table_encoder import no_column
@@ -29,13 +30,15 @@ def to_numbers(estimator: Any, X: Any, *, learn: bool, reset: bool) -> Any:
         if needs_encoder(X):
             return _learn_encoder(estimator, X)
     if hasattr(estimator, "encoder_"):
-        return estimator.encoder_.transform(X)
-    X = _plain_numbers(estimator, X, reset=reset)
+        X = estimator.encoder_.transform(X)
+    else:
+        X = _plain_numbers(estimator, X, reset=reset)
     if learn:
         estimator.missing_ = MissingValues.learn(X)
     if hasattr(estimator, "missing_"):
         return estimator.missing_.transform(X)
-    _refuse(estimator, X, np.isnan, "This model knows no missing values.")
+    if not hasattr(estimator, "encoder_"):
+        _refuse(estimator, X, np.isnan, "This model knows no missing values.")
     return X
 
 
@@ -81,11 +84,12 @@ def in_pieces(estimator: Any, X: Any) -> Any:
 
 def n_inputs(estimator: Any) -> int:
     """The number of columns that `to_numbers` returns."""
+    n_columns = int(estimator.n_features_in_)
     if hasattr(estimator, "encoder_"):
-        return int(estimator.encoder_.n_outputs)
+        n_columns = int(estimator.encoder_.n_outputs)
     if hasattr(estimator, "missing_"):
-        return int(estimator.missing_.n_outputs(estimator.n_features_in_))
-    return int(estimator.n_features_in_)
+        return int(estimator.missing_.n_outputs(n_columns))
+    return n_columns
 
 
 def to_examples(estimator: Any, X: Any) -> Any:
@@ -114,7 +118,8 @@ def restore(estimator: Any, plain: dict[str, Any], tensors: dict[str, Any]) -> N
     """Set what `state` gave."""
     if "encoder_" in plain:
         arrays = below("encoder.", tensors)
-        estimator.encoder_ = TableEncoder.from_state(plain["encoder_"], arrays)
+        kind = PipelineEncoder if "steps" in arrays else TableEncoder
+        estimator.encoder_ = kind.from_state(plain["encoder_"], arrays)
         if "examples_" in plain:
             names = estimator.encoder_.used_columns
             estimator.examples_ = Table.from_records(plain["examples_"], names)

@@ -18,8 +18,10 @@ from sklearn.utils.validation import has_fit_parameter
 from torch import Tensor
 
 from crbm.models import EnergyModel
+from crbm.preprocessing import sklearn_parts
 
 N_FOLDS = 5
+WHAT = "the `base`"  # in errors of files
 # Bounds on p: forests say 0 and 1.
 LEAST = 1e-3
 Odds = Float[np.ndarray, "cases labels"]
@@ -80,6 +82,25 @@ class Base:
                 p[:, label] = _of_class_one(model.predict_proba(X), model.classes_)
         p = p.clip(LEAST, 1 - LEAST)
         return np.log(p) - np.log1p(-p)
+
+    def to_tensor(self) -> Tensor:
+        """The fitted classifiers as bytes."""
+        return sklearn_parts.to_tensor(vars(self), WHAT)
+
+    @classmethod
+    def from_tensor(cls, stored: Tensor, n_labels: int) -> Base:
+        """The base that `to_tensor` stored."""
+        found = sklearn_parts.from_tensor(stored, WHAT)
+        names = {"base", "n_labels", "constants", "together", "models"}
+        if not isinstance(found, dict) or set(found) != names:
+            raise ValueError(f"{WHAT} is not one")
+        base = cls(found["base"])
+        base.__dict__.update(found)
+        n_models = 1 if base.together else int(np.isnan(base.constants).sum())
+        sizes = (base.n_labels, len(base.constants), len(base.models))
+        if sizes != (n_labels, n_labels, n_models):
+            raise ValueError(f"{WHAT} is not of {n_labels} labels")
+        return base
 
 
 def check(base: Any) -> None:
