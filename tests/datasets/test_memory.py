@@ -7,10 +7,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from crbm.datasets import read
-from crbm.datasets.formats import _common, csv_table, npz
+from crbm.datasets.formats import _common, csv_table, npz, parquet_table
 
 MIB = 2**20
 # Reads a small file for what packages keep, then measures the peak of each other one.
@@ -25,7 +27,7 @@ def resident(key):
 def measure(path):
     before = resident("VmRSS")
     open("/proc/self/clear_refs", "w").write("5")  # the peak is counted from here on
-    read(path, labels=1 if path.endswith("csv") else None)
+    read(path, labels=None if path.endswith("npz") else 1)
     return resident("VmHWM") - before
 
 measure(sys.argv[1])
@@ -53,6 +55,10 @@ def write_files(folder: Path) -> dict[str, int]:
         np.savez_compressed(folder / f"{kind}.npz", X=X)
         limits[f"{kind}.npz"] = npz.MEMORY_RATIO * X.nbytes
     limits["float32.npz"] = 2 * 32 * 10**6  # nothing is converted
+    for name, values, width in (("zeros", 0.0, 8), ("texts", "no", 66)):
+        table = pa.table({"x": [values] * n_rows, "y": [1] * n_rows})
+        pq.write_table(table, folder / f"{name}.parquet")
+        limits[f"{name}.parquet"] = parquet_table.MEMORY_RATIO * n_rows * (width + 8)
     return limits
 
 

@@ -266,20 +266,6 @@ def test_a_wrong_label_is_named_with_its_row(tmp_path):
         read(file, labels=["since"])
 
 
-def test_a_small_parquet_of_many_rows_is_refused_before_it_is_read(tmp_path):
-    """A constant column of 20 million rows takes a few kilobytes."""
-    file = tmp_path / "bomb.parquet"
-    column = pa.DictionaryArray.from_arrays(
-        pa.array(np.zeros(20_000_000, np.int8)), pa.array([1.0])
-    )
-    pq.write_table(pa.table({"x": column}), file)
-    assert file.stat().st_size < 100_000
-    with pytest.raises(
-        ValueError, match="uncompressed size is 160000000 bytes; 1000000 are"
-    ):
-        read(file, labels=(), max_bytes=10**6)
-
-
 @pytest.mark.parametrize("name", ["a.xlsx", "a.arrow", "a.csv", "a.jsonl"])
 def test_a_file_larger_than_allowed_is_refused(tmp_path, name):
     WRITERS[name](tmp_path / name)

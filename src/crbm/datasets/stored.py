@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from crbm.datasets.formats._common import require
+from crbm.datasets.formats import parquet_table
+from crbm.datasets.formats._common import file_error, require
+from crbm.datasets.formats.arrow_table import arrow_errors
+from crbm.messages import one_line
+from crbm.paths import require_file
 from crbm.preprocessing.stored import PIECE, ArrayRows, StoredRows
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet"} | dict.fromkeys(
@@ -25,20 +29,20 @@ class ColumnRows(StoredRows):
 
     def __init__(self, dataset: Any, columns: Sequence[str]) -> None:
         self.schema, self.columns = dataset.schema, list(columns)
-        self.fragments = [
-            group
-            for fragment in dataset.get_fragments()
-            for group in _row_groups(fragment)
-        ]
+        self.fragments: list[Any] = []
+        for fragment in dataset.get_fragments():
+            with arrow_errors(fragment.path):
+                self.fragments += _row_groups(fragment)
         names = [name for column in columns for name in self._names_of(column)]
         sizes = [_n_rows(fragment) for fragment in self.fragments]
         super().__init__(sizes, len(names), names)
 
     def pieces(self, part: int, n_rows: int = PIECE) -> Iterator[np.ndarray]:
         waiting: list[np.ndarray] = []
-        n_waiting = 0
+        n_waiting, left = 0, self.part_sizes[part]
         for batch in self._batches(part, n_rows):
             rows = self._matrix(batch)
+            left -= len(rows)
             while n_waiting + len(rows) >= n_rows:
                 own, rows = np.split(rows, [n_rows - n_waiting])
                 yield np.concatenate([*waiting, own])
@@ -48,6 +52,9 @@ class ColumnRows(StoredRows):
                 n_waiting += len(rows)
         if waiting:
             yield np.concatenate(waiting)
+        if left:
+            problem = f"{abs(left)} rows {'less' if left > 0 else 'more'} than declared"
+            raise file_error(self.fragments[part].path, f"damaged ({problem}).")
 
     def _batches(self, part: int, n_rows: int) -> Iterator[Any]:
         """Batches of a row group, decoded as they are needed."""
@@ -58,15 +65,16 @@ class ColumnRows(StoredRows):
                 pre_buffer=False, use_buffered_stream=True
             )
             options["fragment_scan_options"] = scan
-        yield from fragment.to_batches(
-            schema=self.schema,
-            columns=self.columns,
-            batch_size=n_rows,
-            use_threads=False,
-            batch_readahead=0,
-            fragment_readahead=0,
-            **options,
-        )
+        with arrow_errors(fragment.path):
+            yield from fragment.to_batches(
+                schema=self.schema,
+                columns=self.columns,
+                batch_size=n_rows,
+                use_threads=False,
+                batch_readahead=0,
+                fragment_readahead=0,
+                **options,
+            )
 
     def _matrix(self, batch: Any) -> np.ndarray:
         values = [self._values(column) for column in batch.columns]
@@ -90,9 +98,9 @@ class ColumnRows(StoredRows):
         """The names of a column's numbers; raises if it does not hold any."""
         pa = require("pyarrow", "pyarrow", "Reading tables")
         if column not in self.schema.names:
+            names = one_line(", ".join(self.schema.names), 200)
             raise ValueError(
-                f"The tables have no column `{column}`; they have "
-                f"{', '.join(self.schema.names)[:200]}."
+                f"The tables have no column `{column}`; they have {names}."
             )
         kind = self.schema.field(column).type
         if _is_number(pa, kind):
@@ -100,12 +108,19 @@ class ColumnRows(StoredRows):
         if pa.types.is_fixed_size_list(kind) and _is_number(pa, kind.value_type):
             return [f"{column}_{place}" for place in range(kind.list_size)]
         raise ValueError(
-            f"Tables larger than memory must hold numbers; column `{column}` holds "
-            f"{kind}. Encode it, or leave it out with --drop (`drop=`)."
+            one_line(
+                f"Tables larger than memory must hold numbers; column `{column}` holds "
+                f"{kind}. Encode it, or leave it out with --drop (`drop=`)."
+            )
         )
 
 
-def open_rows(source: Any, columns: Sequence[str] | None = None) -> StoredRows:
+def open_rows(
+    source: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    max_bytes: int | None = None,
+) -> StoredRows:
     """A matrix to read a piece at a time, for `fit(X, Y)` and `predict_batches(X)`.
 
     Parameters
@@ -115,6 +130,9 @@ def open_rows(source: Any, columns: Sequence[str] | None = None) -> StoredRows:
         Parquet or Arrow files: a file, a folder or a list of files.
     columns
         The columns of a table to read; all of them by default.
+    max_bytes
+        Most bytes that the values of each Parquet file may take. By default it follows
+        from the size of the file, so that no small file stands for endless rows.
 
     Examples
     --------
@@ -127,13 +145,17 @@ def open_rows(source: Any, columns: Sequence[str] | None = None) -> StoredRows:
     if isinstance(source, np.ndarray):
         return ArrayRows(source)
     if isinstance(source, str | Path) and Path(source).suffix == ".npy":
-        return ArrayRows(np.load(source, mmap_mode="r"))
-    dataset = _dataset(source)
+        return ArrayRows(_map_array(Path(source)))
+    dataset = _dataset(source, max_bytes)
     return ColumnRows(dataset, dataset.schema.names if columns is None else columns)
 
 
 def open_table(
-    source: Any, labels: Sequence[str], drop: Sequence[str] = ()
+    source: Any,
+    labels: Sequence[str],
+    drop: Sequence[str] = (),
+    *,
+    max_bytes: int | None = None,
 ) -> tuple[StoredRows, StoredRows]:
     """Inputs and labels of Parquet or Arrow files that are larger than memory.
 
@@ -145,8 +167,10 @@ def open_table(
         The columns of labels, 0 and 1, or null where unknown.
     drop
         Columns that are neither inputs nor labels.
+    max_bytes
+        As in `open_rows`.
     """
-    dataset = _dataset(source)
+    dataset = _dataset(source, max_bytes)
     taken = {*labels, *drop}
     inputs = [name for name in dataset.schema.names if name not in taken]
     return ColumnRows(dataset, inputs), ColumnRows(dataset, labels)
@@ -163,7 +187,15 @@ def table_files(folder: Path) -> list[Path]:
     return sorted(path for path in found if path.is_file())
 
 
-def _dataset(source: Any) -> Any:
+def _map_array(path: Path) -> np.ndarray:
+    require_file(path)
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, OSError, SyntaxError, MemoryError) as error:
+        raise file_error(path, f"not a complete .npy file ({error}).") from error
+
+
+def _dataset(source: Any, max_bytes: int | None) -> Any:
     arrow = require("pyarrow.dataset", "pyarrow", "Reading tables")
     if isinstance(source, arrow.Dataset):
         return source
@@ -179,7 +211,12 @@ def _dataset(source: Any) -> Any:
             "file, a folder or a list of files that end in .parquet or .arrow."
         )
     (kind,) = kinds
-    return arrow.dataset([str(file) for file in files], format=kind)
+    for file in files:
+        require_file(file, "table")
+        if kind == "parquet":
+            parquet_table.check_file(file, max_bytes)
+    with arrow_errors(files[0]):  # the columns are those of the first
+        return arrow.dataset([str(file) for file in files], format=kind)
 
 
 def _row_groups(fragment: Any) -> list[Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crbm.messages import one_line
+from crbm.paths import require_file
 
 MAX_BYTES = 4 * 2**30  # default limit on the uncompressed size of a file
 # Compressed files may unpack to this size, and to this multiple of their own more.
@@ -39,21 +40,22 @@ def file_error(
 
 def is_gzip(path: Path) -> bool:
     """Whether the content is gzip, whatever the file name."""
-    with path.open("rb") as stream:
+    with require_file(path).open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
 
 
 def size_limit(path: Path, max_bytes: int | None, *, packed: bool) -> int:
-    """Most bytes to read from a file: `max_bytes`, if it is given.
+    """Most bytes to read from a regular file: `max_bytes`, if it is given.
 
     The default for a packed file grows with its size, so that a small file cannot
     fill the memory.
     """
+    size = require_file(path).stat().st_size
     if max_bytes is not None:
         return max_bytes
     if not packed:
         return MAX_BYTES
-    return min(MAX_BYTES, UNPACKED_FREE + UNPACKED_RATIO * path.stat().st_size)
+    return min(MAX_BYTES, UNPACKED_FREE + UNPACKED_RATIO * size)
 
 
 def open_stream(path: Path) -> io.BufferedIOBase:
@@ -102,7 +104,7 @@ def too_large_error(
     return file_error(
         path,
         f"the uncompressed size is {size} bytes; {max_bytes} are allowed. "
-        "Pass a larger `max_bytes` if you trust the file.",
+        "If you trust the file, pass a larger `max_bytes` to the reader in Python.",
         member=member,
     )
 

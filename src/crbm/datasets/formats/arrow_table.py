@@ -1,81 +1,108 @@
-"""Read Parquet and Arrow (Feather) files with pyarrow."""
+"""Read Arrow (Feather) files with pyarrow, and turn Arrow tables into `Table`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crbm.datasets.formats._columns import check_unique
 from crbm.datasets.formats._common import (
+    MAX_BYTES,
     file_error,
     require,
-    size_limit,
     too_large_error,
 )
 from crbm.datasets.formats.naming import finish
+from crbm.paths import require_file
 from crbm.preprocessing import Table
 
-
-def read_parquet(path: Path, *, max_bytes: int | None = None) -> Table:
-    """Read a Parquet file, without the index of a pandas frame."""
-    parquet = require("pyarrow.parquet", "pyarrow", "Reading Parquet")
-
-    allowed = size_limit(path, max_bytes, packed=False)
-
-    def read() -> Any:
-        with parquet.ParquetFile(path) as file:
-            _check_parquet(path, file, allowed)
-            return file.read()
-
-    return _to_table(path, _read(path, read, "Parquet"))
+# A file may unpack to this size, and to this multiple of its own more.
+UNPACKED_FREE, UNPACKED_RATIO = 256 * 2**20, 1024
+TEXT_BYTES = 64  # of a text in Python beside its characters
 
 
 def read_arrow(path: Path, *, max_bytes: int | None = None) -> Table:
     """Read an Arrow or Feather file, without the index of a pandas frame."""
     pa = require("pyarrow", "pyarrow", "Reading Arrow")
     ipc = require("pyarrow.ipc", "pyarrow", "Reading Arrow")
+    allowed = unpacked_limit(path, max_bytes)
+    batches, size = [], 0
+    with (
+        arrow_errors(path, "Arrow"),
+        pa.memory_map(str(path)) as source,
+        ipc.open_file(source) as file,
+    ):
+        for number in range(file.num_record_batches):
+            batches.append(file.get_batch(number))
+            size += batches[-1].nbytes
+            if size > allowed:
+                raise too_large_error(path, f"more than {allowed}", allowed)
+        table = pa.Table.from_batches(batches, file.schema)
+        table.validate(full=True)  # offsets may point outside of the file
+        check_texts(path, table, allowed)
+        return to_table(path, table)
 
-    allowed = size_limit(path, max_bytes, packed=False)
 
-    def read() -> Any:
-        batches, size = [], 0
-        with pa.memory_map(str(path)) as source, ipc.open_file(source) as file:
-            for number in range(file.num_record_batches):
-                batches.append(file.get_batch(number))
-                size += batches[-1].nbytes
-                if size > allowed:
-                    raise too_large_error(path, f"more than {allowed}", allowed)
-            table = pa.Table.from_batches(batches, file.schema)
-            table.validate(full=True)  # offsets may point outside of the file
-            return table
-
-    return _to_table(path, _read(path, read, "Arrow"))
+def unpacked_limit(
+    path: Path, max_bytes: int | None, at_most: int | None = MAX_BYTES
+) -> int:
+    """Most bytes that a file may unpack to: `max_bytes`, if it is given."""
+    size = require_file(path).stat().st_size
+    if max_bytes is not None:
+        return max_bytes
+    allowed = UNPACKED_FREE + UNPACKED_RATIO * size
+    return allowed if at_most is None else min(allowed, at_most)
 
 
-def _read(path: Path, read: Callable[[], Any], what: str) -> Any:
-    pa = require("pyarrow", "pyarrow", f"Reading {what}")
+@contextmanager
+def arrow_errors(path: Path | str, what: str = "table") -> Iterator[None]:
+    """Turn errors of pyarrow into one line with the name of the file."""
+    pa = require("pyarrow", "pyarrow", "Reading tables")
     try:
-        return read()
+        yield
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise file_error(path, f"not a complete {what} file ({error}).") from error
 
 
-def _check_parquet(path: Path, file: Any, max_bytes: int) -> None:
-    """Check the sizes in the footer before the columns are read."""
-    meta = file.metadata
-    declared = sum(
-        meta.row_group(i).total_byte_size for i in range(meta.num_row_groups)
+def check_texts(path: Path, table: Any, allowed: int) -> None:
+    """Refuse texts that are too long in total when each row has its own."""
+    size = sum(
+        _text_bytes(chunk) for column in table.columns for chunk in column.chunks
     )
-    size = max(declared, meta.num_rows * meta.num_columns * 8)
-    if size > max_bytes:
-        raise too_large_error(path, size, max_bytes)
+    if size > allowed:
+        raise too_large_error(path, size, allowed)
 
 
-def _to_table(path: Path, frame: Any) -> Table:
+def _text_bytes(values: Any) -> int:
+    """Bytes of texts as objects of Python; 0 for other values."""
+    pa = require("pyarrow", "pyarrow", "Reading tables")
+    kind = values.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _text_bytes(values.flatten())
+    if _is_text(pa, kind):
+        return int(values.nbytes) + TEXT_BYTES * len(values)
+    if not pa.types.is_dictionary(kind):
+        return 0
+    kind = kind.value_type
+    if not (_is_text(pa, kind) or pa.types.is_binary(kind)):
+        return 0
+    counts = np.bincount(
+        values.indices.drop_null().to_numpy(), minlength=len(values.dictionary)
+    )
+    compute = require("pyarrow.compute", "pyarrow", "Reading tables")
+    lengths = compute.binary_length(values.dictionary).fill_null(0).to_numpy()
+    return int(counts @ lengths.astype(np.float64)) + TEXT_BYTES * len(values)
+
+
+def to_table(path: Path, frame: Any) -> Table:
+    """An Arrow table without the index of a pandas frame."""
     names = [str(name) for name in frame.schema.names]
     check_unique(path, names, "column")
     index = [name for name in _pandas_index(frame.schema.metadata) if name in names]

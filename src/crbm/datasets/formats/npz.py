@@ -48,12 +48,13 @@ def read_arrays(path: Path | str, *, max_bytes: int | None = None) -> dict[str, 
            [0, 1]], dtype=uint8)}
     """
     path = Path(path)
+    allowed = size_limit(path, max_bytes, packed=True)
     if not path.stat().st_size:
         raise file_error(path, "the file is empty.")
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            _check_sizes(path, members, size_limit(path, max_bytes, packed=True))
+            _check_sizes(path, members, allowed)
             return {
                 _array_name(path, member): _read_array(path, archive, member)
                 for member in members

@@ -13,10 +13,11 @@ import numpy as np
 from crbm.datasets.dataset import Array, Dataset
 from crbm.datasets.formats._columns import Labels, label_columns
 from crbm.datasets.formats._common import file_error, file_name
-from crbm.datasets.formats.arrow_table import read_arrow, read_parquet
+from crbm.datasets.formats.arrow_table import read_arrow
 from crbm.datasets.formats.csv_table import read_csv
 from crbm.datasets.formats.excel_table import read_excel
 from crbm.datasets.formats.json_table import read_json
+from crbm.datasets.formats.parquet_table import read_parquet
 from crbm.datasets.formats.set_labels import from_sets
 from crbm.preprocessing import ClassColumns, Table, TableWarning
 from crbm.preprocessing.class_columns import hold_classes
