@@ -41,10 +41,10 @@ def check_fitted(fitted: dict[str, Any]) -> None:
     checks.whole_number("n_features_in_", fitted["n_features_in_"], at_least=1)
     if not isinstance(fitted["single_column_"], bool):
         raise ValueError("`single_column_` is not true or false")
-    _check_names("label_names_", fitted["label_names_"], fitted["n_labels_"])
+    check_names("label_names_", fitted["label_names_"], fitted["n_labels_"])
     if "feature_names_in_" in fitted:
         names = fitted["feature_names_in_"]
-        _check_names("feature_names_in_", names, fitted["n_features_in_"])
+        check_names("feature_names_in_", names, fitted["n_features_in_"])
     _check_classes(fitted)
     if not isinstance(fitted.get("trained_on_", {}), dict):
         raise ValueError("`trained_on_` is not a dictionary")
@@ -99,7 +99,8 @@ def _is_finite(tensor: Tensor) -> bool:
     return bool(tensor.sum().isfinite()) or bool(tensor.isfinite().all())
 
 
-def _check_names(what: str, names: Any, n_names: int) -> None:
+def check_names(what: str, names: Any, n_names: int) -> None:
+    """Refuse what is not a list of so many names."""
     is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not is_list or len(names) != n_names:
         raise ValueError(f"`{what}` is not a list of {n_names} names")

@@ -22,6 +22,7 @@ from torch import Tensor
 from crbm import checks
 from crbm.estimators import base_regression, inputs, regressor_files
 from crbm.estimators.encoding import fit_generator, to_generator
+from crbm.estimators.members import all_or_nothing
 from crbm.estimators.regression_training import Cases, Schedule, train
 from crbm.models.gaussian import GaussianCRBM, GaussianMixture, patterns
 
@@ -116,6 +117,11 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             raise ValueError(
                 "This regressor requires y to be passed, but the target y is None."
             )
+        with all_or_nothing(self), np.errstate(over="ignore", invalid="ignore"):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         numbers = inputs.to_numbers(self, X, learn=True, reset=True)
         numbers = base_regression.dense(numbers)
         Y = self._learn_targets(y, len(numbers))
@@ -127,14 +133,13 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             keep = weight > 0
             numbers, Y, weight = numbers[keep], Y[keep], weight[keep]
         self.center_ = np.nanmean(Y, 0)
-        spread = np.nanstd(Y, 0)
+        spread = _finite(np.nanstd(Y, 0))
         self.scale_ = np.where(spread > 0, spread, 1.0)
         self.base_, predicted = base_regression.fit(
             self.base, numbers, (Y - self.center_) / self.scale_, weight
         )
         residual = (Y - self.center_) / self.scale_ - predicted
         self._fit_residuals(numbers, predicted, residual, weight)
-        return self
 
     def _learn_targets(self, y: Any, n_cases: int) -> np.ndarray:
         Y = check_array(
@@ -189,13 +194,19 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             dtype=torch.float64,
         )
         weights = None if weight is None else torch.from_numpy(weight)
-        self.history_ = train(
-            self.model_,
-            Cases(u, r, weights),
-            Schedule(self.n_epochs, self.batch_size, self.learning_rate, self.l2),
-            validation_fraction=float(self.validation_fraction),
-            generator=generator,
-        )
+        try:
+            self.history_ = train(
+                self.model_,
+                Cases(u, r, weights),
+                Schedule(self.n_epochs, self.batch_size, self.learning_rate, self.l2),
+                validation_fraction=float(self.validation_fraction),
+                generator=generator,
+            )
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+            raise ValueError(
+                "The noise is no longer a covariance: training has diverged. Lower "
+                f"`learning_rate`; it is {self.learning_rate:g}."
+            ) from error
 
     # Prediction
 
@@ -218,12 +229,12 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             means.append((rows, mixture.mean().numpy()))
             if return_cov:
                 covariances.append((rows, mixture.cov().numpy()))
-        mean = _in_order(means, n_cases) * self.scale_ + self.center_
+        mean = _finite(_in_order(means, n_cases) * self.scale_ + self.center_)
         mean = mean[:, 0] if self.single_target_ else mean
         if not return_cov:
             return mean
         scale = self.scale_[:, None] * self.scale_
-        return mean, _in_order(covariances, n_cases) * scale
+        return mean, _finite(_in_order(covariances, n_cases) * scale)
 
     def sample(
         self, X: Any, n: int = 1, known: Any = None, *, random_state: Any = None
@@ -236,7 +247,7 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             n_cases += len(rows)
             several = [mixture.sample(generator).numpy() for _ in range(n)]
             drawn.append((rows, np.stack(several, 1)))
-        found = _in_order(drawn, n_cases) * self.scale_ + self.center_
+        found = _finite(_in_order(drawn, n_cases) * self.scale_ + self.center_)
         return np.moveaxis(found, 1, 0)
 
     @torch.no_grad()
@@ -253,16 +264,17 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             for part in zip(u.split(ROWS_AT_ONCE), r.split(ROWS_AT_ONCE), strict=True)
         ]
         sizes = np.where(np.isnan(Y), 0.0, np.log(self.scale_)).sum(1)
-        return torch.cat(parts).numpy() - sizes
+        return _finite(torch.cat(parts).numpy() - sizes)
 
     def _inputs(self, X: Any) -> tuple[Tensor, np.ndarray]:
         """Scaled inputs of the CRBM, and the scaled targets of the base regression."""
         check_is_fitted(self)
         numbers = inputs.to_numbers(self, X, learn=False, reset=False)
         numbers = base_regression.dense(numbers)
-        predicted = base_regression.predict(self.base_, numbers)
-        raw = np.hstack([numbers, predicted])
-        u = (raw - self.input_center_) / self.input_scale_
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted = base_regression.predict(self.base_, numbers)
+            raw = np.hstack([numbers, predicted])
+            u = _finite((raw - self.input_center_) / self.input_scale_)
         return torch.from_numpy(u), predicted
 
     def _known(self, y: Any, n_cases: int) -> np.ndarray:
@@ -288,6 +300,7 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
         for group, _ in patterns(r):
             for rows in group.split(ROWS_AT_ONCE):
                 found = self.model_.mixture(u[rows], r[rows]).detach()
+                _finite(found.weight.numpy())
                 offset = found.offset + torch.from_numpy(predicted)[rows]
                 yield rows.numpy(), found._replace(offset=offset)
 
@@ -300,6 +313,15 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _finite(found: np.ndarray) -> np.ndarray:
+    """The numbers; raises for NaN and infinity, which overflow leaves."""
+    if not np.isfinite(found).all():
+        raise ValueError(
+            "Inputs or targets are so large that the regression overflows. Scale them."
+        )
+    return found
 
 
 def _in_order(parts: list[tuple[np.ndarray, np.ndarray]], n_cases: int) -> np.ndarray:

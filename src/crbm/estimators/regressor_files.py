@@ -10,7 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from crbm import persistence
+from crbm import checks, persistence
 from crbm.estimators import file_checks, inputs
 from crbm.estimators.base_blend import Blend, Columns, Ridge
 from crbm.estimators.base_trees import TreeRegression
@@ -60,31 +60,72 @@ def restore(tensors: dict[str, Tensor], described: dict[str, Any]) -> CRBMRegres
     """The regressor that `save` wrote."""
     from crbm.estimators.regressor import CRBMRegressor
 
-    regressor = CRBMRegressor(**described["parameters"])
+    parameters = described["parameters"]
+    if not isinstance(parameters["base"], str | None):
+        raise ValueError("`base` is not a name")
+    regressor = CRBMRegressor(**parameters)
     regressor._check_parameters()
     fitted = described["fitted"]
+    _check_fitted(fitted)
+    file_checks.check_tensors({k: t for k, t in tensors.items() if k != "input_scale_"})
     for name in PLAIN:
         setattr(regressor, name, fitted[name])
-    for name in ARRAYS:
-        setattr(regressor, name, tensors[name].numpy())
     if "feature_names_in_" in fitted:
         names = np.asarray(fitted["feature_names_in_"], dtype=object)
         regressor.feature_names_in_ = names
     inputs.restore(regressor, fitted, tensors)
-    file_checks.check_tensors({k: t for k, t in tensors.items() if k != "input_scale_"})
-    n_inputs = len(regressor.input_center_)
-    n_features = n_inputs - regressor.n_targets_
-    regressor.base_ = _base(below("base.", tensors), n_features, regressor.n_targets_)
-    model = GaussianCRBM(
-        n_inputs,
-        regressor.n_targets_,
-        regressor.n_hidden,
-        full=regressor.noise == "full",
-        dtype=torch.float64,
-    )
-    model.load_state_dict(below("model.", tensors))
-    regressor.model_ = model
+    n_features, n_targets = inputs.n_inputs(regressor), regressor.n_targets_
+    _check_arrays(tensors, n_features + n_targets, n_targets)
+    for name in ARRAYS:
+        setattr(regressor, name, tensors[name].numpy())
+    regressor.base_ = _base(below("base.", tensors), n_features, n_targets)
+    with torch.device("meta"):  # sizes that the tensors lack take no memory
+        model = GaussianCRBM(
+            n_features + n_targets,
+            n_targets,
+            regressor.n_hidden,
+            full=regressor.noise == "full",
+        )
+    model.load_state_dict(below("model.", tensors), assign=True)
+    _check_doubles({f"model.{k}": t for k, t in model.state_dict().items()})
+    root = model.root().detach()
+    torch.linalg.cholesky(root @ root.T)  # raises unless it is a covariance
+    regressor.model_ = model.requires_grad_()
     return regressor
+
+
+def _check_fitted(fitted: dict[str, Any]) -> None:
+    """Refuse sizes, names and records of the wrong kind."""
+    for name in ("n_targets_", "n_features_in_"):
+        checks.whole_number(name, fitted[name], at_least=1)
+    n_targets, single = fitted["n_targets_"], fitted["single_target_"]
+    if not isinstance(single, bool) or (single and n_targets > 1):
+        raise ValueError("`single_target_` does not agree with `n_targets_`")
+    file_checks.check_names("target_names_", fitted["target_names_"], n_targets)
+    if "feature_names_in_" in fitted:
+        names, count = fitted["feature_names_in_"], fitted["n_features_in_"]
+        file_checks.check_names("feature_names_in_", names, count)
+    history = fitted["history_"]
+    is_list = isinstance(history, list)
+    if not is_list or not all(isinstance(value, float | int) for value in history):
+        raise ValueError("`history_` is not a list of numbers")
+
+
+def _check_arrays(tensors: dict[str, Tensor], n_inputs: int, n_targets: int) -> None:
+    """Refuse scales of the wrong size, and such as nothing can be divided by."""
+    _check_doubles({name: tensors[name] for name in ARRAYS})
+    for name in ARRAYS:
+        size = n_inputs if name.startswith("input_") else n_targets
+        if tensors[name].shape != (size,):
+            raise ValueError(f"`{name}` is not one number for each of {size}")
+        if name.endswith("scale_") and not (tensors[name] > 0).all():
+            raise ValueError(f"`{name}` is not positive")
+
+
+def _check_doubles(tensors: dict[str, Tensor]) -> None:
+    for name, tensor in tensors.items():
+        if tensor.dtype != torch.float64:
+            raise ValueError(f"`{name}` is {tensor.dtype}, not torch.float64")
 
 
 def _base_state(base: list[Any]) -> dict[str, Tensor]:
@@ -104,15 +145,23 @@ def _base_state(base: list[Any]) -> dict[str, Tensor]:
 
 def _base(tensors: dict[str, Tensor], n_inputs: int, n_targets: int) -> list[Any]:
     """The base regression whose `_base_state` this was."""
-    pairs = zip(tensors["coef"].numpy(), tensors["intercept"].tolist(), strict=True)
+    coef, intercept = tensors["coef"], tensors["intercept"]
+    if coef.shape != (n_targets, n_inputs) or intercept.shape != (n_targets,):
+        raise ValueError("the base regression does not fit the inputs and targets")
+    _check_doubles({"base.coef": coef, "base.intercept": intercept})
+    pairs = zip(coef.numpy(), intercept.tolist(), strict=True)
     ridges = [Ridge(*pair) for pair in pairs]
     if "weights" not in tensors:
         return ridges
     weights = tensors["weights"].numpy()
+    if weights.dtype != np.float64 or weights.ndim != 1:
+        raise ValueError("`base.weights` is not one number for each part of the base")
     trees = []
     for kind in range(len(weights) - 1):
         own = below(f"trees.{kind}.", tensors)
-        n_parts = 1 + max(int(name.split(".")[0]) for name in own)
+        n_parts = len({name.split(".")[0] for name in own})
+        if not n_parts or n_targets % n_parts:
+            raise ValueError("the trees do not fit the targets")
         width = n_targets // n_parts
         parts = [below(f"{number}.", own) for number in range(n_parts)]
         found = [TreeRegression.restored(part, n_inputs, width) for part in parts]

@@ -89,6 +89,8 @@ def sample(
         )
     enumeration.check_size("n_hidden", energy.hidden, energy.n_hidden)
     p = enumeration.hidden_scores(energy).softmax(-1)
+    if p.isnan().any():
+        raise ValueError("The inputs overflow in this model. Scale them.")
     rows = p.reshape(-1, p.shape[-1])
     drawn = torch.multinomial(rows, n_samples, replacement=True, generator=generator)
     like = energy.independent_field()

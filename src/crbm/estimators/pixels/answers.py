@@ -83,10 +83,12 @@ class Labeller(NamedTuple):
 def marginals(energy: Energy) -> Tensor:
     """p of each label of each pixel: exact with global hidden units, or mean field."""
     if energy.is_independent:
-        return energy.visible.mean(energy.independent_field(), energy.known)
-    if enumeration.is_enumerable(energy):
-        return exact.marginals(energy).v
-    return mean_field.run(energy, n_steps=N_MEAN_FIELD_STEPS).v
+        found = energy.visible.mean(energy.independent_field(), energy.known)
+    elif enumeration.is_enumerable(energy):
+        found = exact.marginals(energy).v
+    else:
+        found = mean_field.run(energy, n_steps=N_MEAN_FIELD_STEPS).v
+    return _not_overflowed(found)
 
 
 def likeliest(energy: Energy) -> Tensor:
@@ -99,8 +101,10 @@ def mode(energy: Energy) -> Tensor:
     if energy.is_independent:
         return likeliest(energy)
     if is_bipartite(energy) and enumeration.is_enumerable(energy):
-        return enumeration.mode_given_hidden(energy).v
-    found = search.mean_field(energy, n_steps=N_MEAN_FIELD_STEPS)
+        found = enumeration.mode_given_hidden(energy)
+    else:
+        found = search.mean_field(energy, n_steps=N_MEAN_FIELD_STEPS)
+    _not_overflowed(found.free_energy)
     return energy.visible.round(found.v)
 
 
@@ -115,9 +119,18 @@ def sample(energy: Energy, n_samples: int, generator: Generator) -> Tensor:
 def log_probability(energy: Energy, v: Tensor) -> Tensor:
     """Log p(v | u), pixels that are NaN summed out; log Z by AIS for hidden maps."""
     log_z = partition.log_partition(energy)
-    if not v.isnan().any():
-        return -energy.free_energy(v) - log_z
-    return partition.log_partition(energy.clamp(v)) - log_z
+    if v.isnan().any():
+        found = partition.log_partition(energy.clamp(v)) - log_z
+    else:
+        found = -energy.free_energy(v) - log_z
+    return _not_overflowed(found).clamp(max=0)  # not above 0 by rounding, or by AIS
+
+
+def _not_overflowed(found: Tensor) -> Tensor:
+    """The numbers; raises for NaN, which overflow leaves."""
+    if found.isnan().any():
+        raise ValueError("The images' numbers overflow in this model. Scale them.")
+    return found
 
 
 class Window(NamedTuple):

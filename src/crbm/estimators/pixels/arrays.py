@@ -10,6 +10,7 @@ import numpy as np
 from crbm.hashing.arrays import from_torch
 
 UNKNOWN = -1  # a pixel without a label, in masks inside this package
+LARGEST = 1e30  # of a pixel; sums of larger ones overflow
 
 
 class Collection(NamedTuple):
@@ -98,11 +99,11 @@ def count_labels(masks: Sequence[np.ndarray], n_labels: int | None) -> int:
                 "Change `n_labels`, or pass `ignore` if it marks unlabelled pixels."
             )
         return n_labels
-    missing = np.setdiff1d(np.arange(largest + 1), seen)
-    if len(missing):
+    gaps = np.flatnonzero(seen != np.arange(len(seen)))
+    if len(gaps):
         raise ValueError(
             f"`masks` must hold labels 0, 1, ... without gaps; the largest is "
-            f"{largest} and {missing[0]} never occurs. Renumber them (e.g. "
+            f"{largest} and {gaps[0]} never occurs. Renumber them (e.g. "
             "`mask // 255`), pass `n_labels`, or pass `ignore` if a value marks "
             "unlabelled pixels."
         )
@@ -149,6 +150,11 @@ def _to_image(image: Any, number: int) -> np.ndarray:
         raise ValueError(
             f"Images must be finite; image {number} holds NaN or infinity. Replace "
             "such pixels first."
+        )
+    if array.dtype.kind == "f" and np.abs(array).max() > LARGEST:
+        raise ValueError(
+            f"Images must hold numbers between -{LARGEST:g} and {LARGEST:g}; image "
+            f"{number} holds {array.flat[np.abs(array).argmax()]:.2g}. Scale it."
         )
     return array
 

@@ -94,7 +94,7 @@ class Changes:
             return torch.rand(shape, generator=generator).to(images) * 2 - 1
 
         mean = images.mean((-2, -1), keepdim=True)
-        brightness = images.std() * MAX_BRIGHTNESS * draw()
+        brightness = images.std().nan_to_num() * MAX_BRIGHTNESS * draw()
         return (images - mean) * (1 + MAX_CONTRAST * draw()) + mean + brightness
 
 

@@ -102,9 +102,9 @@ def _restore_fitted(classifier: PixelClassifier, fitted: dict[str, Any]) -> None
     checks.whole_number("n_channels_", n_channels, at_least=1)
     checks.whole_number("n_labels_", n_labels, at_least=2)
     classifier.n_channels_, classifier.n_labels_ = n_channels, n_labels
-    classifier.classes_ = np.arange(n_labels)
     scaling = torch.tensor(fitted["scaling_"], dtype=torch.float64)
-    if scaling.shape != (2, n_channels) or not (scaling[1] > 0).all():
+    is_sound = bool(scaling.isfinite().all())
+    if scaling.shape != (2, n_channels) or not is_sound or not (scaling[1] > 0).all():
         raise ValueError("`scaling_` is not a mean and a deviation per channel")
     classifier.scaling_ = Scaling(*scaling.tolist())
     classifier.history_ = History.from_dict(fitted["history_"])
@@ -123,4 +123,8 @@ def _restore_model(classifier: PixelClassifier, tensors: dict[str, Tensor]) -> N
         with torch.device("meta"):
             model = classifier._new_model(None)
         model.load_state_dict(tensors, assign=True)
+    dtypes = {parameter.dtype for parameter in model.parameters()}
+    if dtypes != {torch.float32}:
+        raise ValueError(f"the weights are of the types {sorted(map(str, dtypes))}")
     classifier.model_ = model.requires_grad_().eval()
+    classifier.classes_ = np.arange(classifier.n_labels_)  # which fit the tensors
