@@ -27,7 +27,7 @@ LAYERS = (
     ("objectives",),
     ("training", "metrics", "decisions", "preprocessing", "stratification"),
     ("estimators", "datasets"),
-    ("plotting",),
+    ("plotting", "export"),
     ("commands",),
     ("web",),
     ("cli",),

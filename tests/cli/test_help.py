@@ -13,7 +13,20 @@ from crbm.commands.reading import Reading
 from crbm.commands.train import MODELS
 from crbm.preprocessing import KINDS
 
-COMMANDS = (["train"], ["predict"], ["evaluate"], ["inspect"], ["serve"], ["data"])
+COMMANDS = tuple(
+    [name]
+    for name in (
+        "train",
+        "predict",
+        "evaluate",
+        "inspect",
+        "export",
+        "push",
+        "pull",
+        "serve",
+        "data",
+    )
+)
 
 
 def help_text(*arguments):

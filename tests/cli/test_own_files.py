@@ -1,6 +1,7 @@
 """`train`, `predict`, `evaluate` and `inspect` on valid and invalid files."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -194,3 +195,23 @@ def test_too_little_memory_is_one_line(folder, tmp_path):
     assert "not enough memory" in error_line(
         "train", folder / "pets.csv", *options, *huge
     )
+
+
+def test_a_model_is_exported_beside_it(trained, tmp_path):
+    model = shutil.copy(trained, tmp_path / "m.safetensors")
+    found = run("export", model, "--to", "onnx")
+    assert found.stdout == (
+        f"{tmp_path / 'm.onnx'}: X (float32, cases x 4) -> probabilities (cases x 6)\n"
+    )
+    assert (tmp_path / "m.onnx").exists()
+    assert "exists. Choose another name" in error_line("export", model)
+
+
+def test_wrong_formats_and_endings_are_refused(trained, tmp_path):
+    assert "`--to` must be one of 'onnx'" in error_line("export", trained, "--to", "x")
+    assert "`.onnx`" in error_line("export", trained, "--out", tmp_path / "m.pt")
+
+
+def test_a_card_is_written(trained, tmp_path):
+    run("inspect", trained, "--card", tmp_path / "card.md")
+    assert "# pets" in (tmp_path / "card.md").read_text()

@@ -27,19 +27,25 @@ def inspect(
             "this .png or .svg file."
         ),
     ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(help="Write a model card, a page to publish, to this .md file."),
+    ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Describe a model, its training, and which of its labels go together."""
-    from crbm.commands import inspect as command
+    from crbm.commands import card as cards, inspect as command
     from crbm.commands.pixels import inspect as of_pixels
     from crbm.commands.pixels.model import load_if_pixels
 
     pixels = load_if_pixels(model)
+    if pixels is not None and draw is not None:
+        raise ValueError("--draw does not apply to models of images.")
     if pixels is not None:
-        if draw is not None:
-            raise ValueError("--draw does not apply to models of images.")
-        show.inspection(of_pixels.run(pixels, model), as_json=as_json)
-        return
-    report = command.run(model, n_pairs=pairs, draw=draw, force=force)
+        report = of_pixels.run(pixels, model)
+    else:
+        report = command.run(model, n_pairs=pairs, draw=draw, force=force)
+    if card is not None:
+        cards.write(report, card, force=force)
     show.inspection(report, as_json=as_json)

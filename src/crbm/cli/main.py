@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 import crbm
-from crbm.cli import data, evaluate, inspect, predict, repository, serve, train
+from crbm.cli import (
+    data,
+    evaluate,
+    export,
+    hub,
+    inspect,
+    predict,
+    repository,
+    serve,
+    train,
+)
 from crbm.cli.errors import PlainGroup
 
 app = typer.Typer(
@@ -19,6 +29,9 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(inspect.inspect)
+app.command()(export.export)
+app.command()(hub.push)
+app.command()(hub.pull)
 app.add_typer(data.app, name="data")
 app.command()(serve.serve)
 repository.add_commands(app)

@@ -134,6 +134,19 @@ def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
     _print_notices(report)
 
 
+def exported(report: Mapping[str, Any], *, as_json: bool) -> None:
+    """What `crbm export` wrote."""
+    if as_json:
+        typer.echo(as_text(report))
+        return
+    names = report["output_names"]
+    typer.echo(
+        f"{report['file']}: {report['input']} ({report['dtype']}, cases x "
+        f"{report['n_inputs']}) -> {report['output']} (cases x {len(names)})"
+    )
+    _print_notices(report)
+
+
 def _print_facts(report: Mapping[str, Any]) -> None:
     table = Table.grid(padding=(0, 2))
     for name, value in report.items():
