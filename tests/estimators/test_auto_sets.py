@@ -9,8 +9,11 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.svm import SVC
 
 import crbm
+from crbm.estimators.auto.members import Inputs, Size
+from crbm.estimators.auto.ridge import SetCalibration
 from crbm.estimators.auto.selection import select_for_sets
 from crbm.estimators.auto.svm import SetSVM, frequent_sets
+from crbm.estimators.auto.svm_member import GAMMAS, SVMMember
 
 X, Y = make_multilabel_classification(120, n_features=8, n_classes=4, random_state=0)
 MEMBERS = ["forest", "svm"]
@@ -133,3 +136,48 @@ def test_classes_without_shared_label_sets_have_no_machines():
     classifier = crbm.AutoClassifier(members=["forest", "svm"], n_folds=2)
     classifier.fit(rng.normal(size=(32, 3)), labels)
     assert [entry.member for entry in classifier.leaderboard_] == ["forest"]
+
+
+def test_several_machines_vote_with_their_weights():
+    rng = np.random.default_rng(0)
+    sets = rng.integers(4, size=60)
+    inputs = rng.normal(size=(60, 3))
+    member = SVMMember()
+    member.machines = [SetSVM(1.0, g).fit(inputs, sets) for g in (0.5, 4.0)]
+    member.weights, member.counts = [0.25, 0.75], np.bincount(sets).astype(float)
+    member.calibration, member.table = SetCalibration(2.0, 0.0), np.eye(4)
+    shared = Unscaled()
+    found = member.predict(inputs, shared).sets
+    votes = [machines.scores(inputs) for machines in member.machines]
+    expected = np.exp(2 * (0.25 * votes[0] + 0.75 * votes[1]))
+    assert_allclose(found, expected / expected.sum(1, keepdims=True), atol=1e-6)
+    tensors, plain = member.state()
+    size = Size(3, 4, np.eye(4))
+    again = SVMMember().restore(tensors, plain, size)
+    assert np.array_equal(again.predict(inputs, shared).sets, found)
+    with pytest.raises(ValueError, match="positive weights"):
+        SVMMember().restore(tensors, {**plain, "machine_weights": [1.0, -1.0]}, size)
+    # a file of the first version: machines of one width, without a number
+    old = {**member.machines[0].state(), "counts": tensors["counts"]}
+    one = SVMMember().restore(old, {"calibration": [2.0, 0.0]}, size)
+    expected = np.exp(2 * votes[0])
+    alone = expected / expected.sum(1, keepdims=True)
+    assert_allclose(one.predict(inputs, shared).sets, alone, atol=1e-6)
+
+
+class Unscaled(Inputs):
+    """Inputs as they are."""
+
+    def transform(self, kind, X):
+        return X
+
+
+def test_widths_are_tried_beyond_the_first_ones_while_they_get_better():
+    """Label sets in narrow stripes need a narrower kernel than any of the first."""
+    rng = np.random.default_rng(0)
+    u = rng.uniform(size=(400, 1))
+    stripe = (u[:, 0] * 24).astype(int) % 3
+    classifier = crbm.AutoClassifier(members=["svm"], n_folds=3, random_state=0)
+    classifier.fit(u, np.eye(3)[stripe])
+    (member,) = classifier.pool_.members
+    assert max(machines.gamma for machines in member.machines) > max(GAMMAS)

@@ -121,10 +121,15 @@ def _calibrated(found: Value, calibration: SetCalibration, counts: np.ndarray) -
 
 
 def _svm(member: SVMMember, x: Value) -> Found:
-    n_sets = len(member.table)
-    spread = np.zeros((len(member.machines.classes), n_sets))
-    spread[np.arange(len(spread)), member.machines.classes] = 1
-    scores = _votes(member.machines, x.clip(-CUT_OFF, CUT_OFF)) @ spread
+    n_sets, classes = len(member.table), member.machines[0].classes
+    spread = np.zeros((len(classes), n_sets))
+    spread[np.arange(len(spread)), classes] = 1
+    scaled = x.clip(-CUT_OFF, CUT_OFF)
+    first, *others = [
+        weight * _votes(machines, scaled)
+        for weight, machines in zip(member.weights, member.machines, strict=True)
+    ]
+    scores = sum(others, first) @ spread
     sets = _calibrated(scores, member.calibration, member.counts).to(SINGLE)
     return Found(sets.to(DOUBLE) @ member.table, sets)
 

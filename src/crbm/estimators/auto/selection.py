@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from crbm.estimators.auto.pooling import (
     SetPool,
@@ -40,11 +40,20 @@ def select_for_sets(
     [0.0, 1.0]
     """
     rows = some_rows(len(sets), members[0].shape[1])
-    truth = sets[rows]
-    if not (truth >= 0).any():
-        return SetPool([1 / len(members)] * len(members))
     scores = [log_probability(p[rows]).astype(np.float32) for p in members]
-    total, counts = np.zeros_like(scores[0]), np.zeros(len(members))
+    return SetPool(greedy_weights(scores, sets[rows]))
+
+
+def greedy_weights(
+    scores: Sequence[Float[np.ndarray, "cases sets"]], truth: Int[np.ndarray, " cases"]
+) -> list[float]:
+    """Weights of the sum of scores that has the true set on top most often.
+
+    They add up to 1; a truth of -1 is never right.
+    """
+    if not (truth >= 0).any():
+        return [1 / len(scores)] * len(scores)
+    total, counts = np.zeros_like(scores[0]), np.zeros(len(scores))
     best, chosen, waited = -1.0, counts, 0
     for _ in range(N_STEPS):
         found = [_share_right(total + own, truth) for own in scores]
@@ -55,7 +64,7 @@ def select_for_sets(
             best, chosen, waited = found[place], counts / counts.sum(), 0
         elif (waited := waited + 1) == PATIENCE:
             break
-    return SetPool([float(weight) for weight in chosen])
+    return [float(weight) for weight in chosen]
 
 
 def _share_right(scores: np.ndarray, truth: np.ndarray) -> float:

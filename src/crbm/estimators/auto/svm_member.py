@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
+from crbm.estimators.auto.pooling import some_rows
 from crbm.estimators.auto.ridge import SetCalibration, calibrate_sets
+from crbm.estimators.auto.selection import greedy_weights
 from crbm.estimators.auto.svm import SetSVM, frequent_sets
+from crbm.preprocessing.packing import below
 from crbm.preprocessing.pipelines import CUT_OFF
 
-PENALTIES = (4.0, 1.0)
-# Kernels, relative to the width that suits kernel ridge regression.
-NARROWER = (1.0, 2.0)
+# Machines that are tried: widths of the kernel with the first penalty, as far as they
+# get better in either direction, then the other penalties with the best width.
+GAMMAS = (2.0, 1.0, 4.0)
+WIDER = 2.0
+PENALTIES = (4.0, 1.0, 16.0)
+MOST_WIDTHS = 6
 # The time and memory of the machines grow with the square of the cases.
 MOST_CASES = 5000
+
+
+class Trial(NamedTuple):
+    """Machines and their votes for cases that they left out."""
+
+    machines: SetSVM
+    votes: Float[np.ndarray, "cases sets"]
+    counts: Float[np.ndarray, "cases sets"]
+    judged: Bool[np.ndarray, " cases"]
+
+    def share_right(self, sets: Int[np.ndarray, " cases"]) -> float:
+        """The share of left-out cases whose own set has the most votes."""
+        return float((self.votes.argmax(1) == sets)[self.judged].mean())
 
 
 class SVMMember(Member):
     """Support vector machines with an RBF kernel, one per pair of label sets.
 
-    Their votes choose whole label sets well; calibrated on left-out cases, they become
-    probabilities.
+    Machines of several widths and penalties vote together, with the weights that have
+    the right set on top most often. Their votes choose whole label sets well;
+    calibrated on left-out cases, they become probabilities.
+
+    Attributes
+    ----------
+    machines, weights
+        The machines in use, and how much their votes count.
     """
 
     name, inputs, predicts_sets = "svm", "linear", True
@@ -42,30 +67,53 @@ class SVMMember(Member):
 
     def fit(self, task: Task, inputs: Inputs) -> None:
         X = _cut(inputs.fit(self.inputs, task))
-        assert inputs.scaling is not None
-        best = -1.0
-        for narrower, penalty in itertools.product(NARROWER, PENALTIES):
-            if best >= 0 and not task.in_time():
-                break
-            machines = SetSVM(penalty, narrower * inputs.scaling.gamma)
-            found, counts, judged = self._left_out(machines, X, task)
-            right = (found.argmax(1) == task.sets)[judged].mean()
-            if right > best:
-                best, self.machines, self.judged = right, machines, judged
-                kept = found, counts
-        found, counts = kept
+        trials = self._trials(X, task)
+        self.judged = np.logical_and.reduce([trial.judged for trial in trials])
+        rows = np.flatnonzero(self.judged)
+        rows = rows[some_rows(len(rows), len(task.table))]
+        # differences of one vote, as of log probabilities, decide
+        votes = [trial.votes[rows] * len(task.table) for trial in trials]
+        weights = greedy_weights(votes, task.sets[rows])
+        used = [place for place, weight in enumerate(weights) if weight]
+        self.machines = [trials[place].machines for place in used]
+        self.weights = [weights[place] for place in used]
+        votes = [trials[place].votes for place in used]
+        found, counts = _sum(self.weights, votes), trials[0].counts
         places = np.where(self.judged, task.sets, -1)
         self.calibration = calibrate_sets(found, places, counts, use_counts=False)
         sets = self.calibration(found, counts).astype(np.float32)
         self.out_of_fold = Prediction(sets @ task.table, sets)
-        self.machines.fit(X, task.sets)
-        self.counts = _counts(task.sets, self.machines.classes, len(task.table))
+        for machines in self.machines:
+            machines.fit(X, task.sets)
+        classes = self.machines[0].classes
+        self.counts = _counts(task.sets, classes, len(task.table))
         self.table = task.table
 
-    def _left_out(
-        self, machines: SetSVM, X: np.ndarray, task: Task
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scores, what was seen, and whether it was predicted, of left-out cases."""
+    def _trials(self, X: np.ndarray, task: Task) -> list[Trial]:
+        """The machines that there is time for, at least one."""
+        found: dict[tuple[float, float], Trial] = {}
+
+        def share(gamma: float, penalty: float = PENALTIES[0]) -> float:
+            if (gamma, penalty) not in found:
+                if found and not task.in_time():
+                    return -1.0
+                found[gamma, penalty] = self._left_out(SetSVM(penalty, gamma), X, task)
+            return found[gamma, penalty].share_right(task.sets)
+
+        best = max(GAMMAS, key=share)
+        while len(found) < MOST_WIDTHS:
+            best = max((best, best * WIDER, best / WIDER), key=share)
+            if {(best * WIDER, PENALTIES[0]), (best / WIDER, PENALTIES[0])} <= {*found}:
+                break
+            if not task.in_time():
+                break
+        for penalty in PENALTIES[1:]:
+            share(best, penalty)
+        whole = [trial for trial in found.values() if trial.judged.all()]
+        return whole or list(found.values())[:1]
+
+    def _left_out(self, machines: SetSVM, X: np.ndarray, task: Task) -> Trial:
+        """The votes of machines that left out the fold of each case."""
         n_sets, judged = len(task.table), np.zeros(len(X), dtype=bool)
         found, counts = np.zeros((len(X), n_sets)), np.zeros((len(X), n_sets))
         for number, held_out in enumerate(task.folds):
@@ -80,17 +128,25 @@ class SVMMember(Member):
             counts[held_out] = _counts(sets, machines.classes, n_sets)
             judged[held_out] = True
         counts[~judged] = 1  # nothing is known: uniform
-        return found, counts, judged
+        return Trial(machines, found, counts, judged)
 
     def predict(self, X: np.ndarray, inputs: Inputs) -> Prediction:
         scaled = _cut(inputs.transform(self.inputs, X))
-        found = _spread(self.machines, scaled, len(self.table))
+        n_sets = len(self.table)
+        votes = [_spread(machines, scaled, n_sets) for machines in self.machines]
+        found = _sum(self.weights, votes)
         sets = self.calibration(found, self.counts).astype(np.float32)
         return Prediction(sets @ self.table, sets)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = {**self.machines.state(), "counts": torch.from_numpy(self.counts)}
-        return tensors, {"calibration": list(self.calibration)}
+        tensors = {"counts": torch.from_numpy(self.counts)}
+        for place, machines in enumerate(self.machines):
+            for name, tensor in machines.state().items():
+                tensors[f"{place}.{name}"] = tensor
+        return tensors, {
+            "calibration": list(self.calibration),
+            "machine_weights": self.weights,
+        }
 
     def restore(
         self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any], size: Size
@@ -100,7 +156,18 @@ class SVMMember(Member):
         self.table, self.counts = size.table, tensors["counts"].numpy()
         if self.counts.shape != (len(size.table),) or not (self.counts > 0).any():
             raise ValueError("there must be a count for each label set")
-        self.machines = SetSVM.restored(tensors, size.n_inputs, len(size.table))
+        # earlier files have machines of one width and penalty, without a number
+        self.weights = [float(w) for w in plain.get("machine_weights", [1.0])]
+        parts = [
+            below(f"{place}.", dict(tensors)) for place in range(len(self.weights))
+        ]
+        if "machine_weights" not in plain:
+            parts = [dict(tensors)]
+        self.machines = [
+            SetSVM.restored(part, size.n_inputs, len(size.table)) for part in parts
+        ]
+        if not self.machines or not all(weight > 0 for weight in self.weights):
+            raise ValueError("there must be machines with positive weights")
         self.calibration = SetCalibration(*map(float, plain["calibration"]))
         return self
 
@@ -108,6 +175,10 @@ class SVMMember(Member):
 def _cut(scaled: np.ndarray) -> np.ndarray:
     """Scaled inputs without outliers, which would be far from everything."""
     return scaled.clip(-CUT_OFF, CUT_OFF)
+
+
+def _sum(weights: Sequence[float], votes: Sequence[np.ndarray]) -> np.ndarray:
+    return np.sum([w * own for w, own in zip(weights, votes, strict=True)], axis=0)
 
 
 def _spread(machines: SetSVM, X: np.ndarray, n_sets: int) -> np.ndarray:
