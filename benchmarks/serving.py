@@ -50,7 +50,7 @@ def rows(echo: Callable[[str], None]) -> list[dict[str, Any]]:
     """Requests per second and their latencies, for each load."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.safetensors")
-        _model().save(path)
+        model().save(path)
         with running_server(path) as url:
             warm_up = partial(closed_loop, n_clients=8, seconds=2.0)
             asyncio.run(_measure(url, warm_up))
@@ -213,7 +213,7 @@ def _requests(url: str) -> list[bytes]:
     ]
 
 
-def _model() -> CRBMClassifier:
+def model() -> CRBMClassifier:
     """A model with the paper's sizes; its accuracy does not matter here."""
     rng = np.random.default_rng(0)
     images = (rng.random((64, N_PIXELS)) < 0.15).astype(np.float32)

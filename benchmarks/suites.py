@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from benchmarks import (
+    cluster,
     floor,
     growth,
     images,
@@ -19,6 +20,7 @@ from benchmarks import (
     network,
     peers,
     precision,
+    ranks,
     serving,
 )
 from crbm import checks
@@ -87,6 +89,8 @@ SUITES: dict[str, Callable[[Echo], list[dict[str, Any]]]] = {
     "images": images.rows,
     "network": network.rows,
     "precision": precision.rows,
+    "ranks": ranks.rows,
+    "cluster": cluster.rows,
     "large": _large,
     "stored": large_data.rows,
     "table": large_table.rows,

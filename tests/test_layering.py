@@ -27,7 +27,7 @@ LAYERS = (
     ("objectives",),
     ("training", "metrics", "decisions", "preprocessing", "stratification"),
     ("estimators", "datasets"),
-    ("plotting", "export"),
+    ("plotting", "export", "dask"),
     ("commands",),
     ("web",),
     ("cli",),

@@ -1,5 +1,6 @@
 """What test_distributed runs: `torchrun rank_jobs.py JOB FOLDER`, or in one process."""
 
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -127,7 +128,17 @@ def die_once(ranks, folder):
 
 JOBS = {"agree": agree, "die_once": die_once}
 
+
+def note_threads(folder):
+    """Write the names of this process's threads to a file."""
+    names = [
+        file.read_text().strip() for file in Path("/proc/self/task").glob("*/comm")
+    ]
+    Path(folder, f"threads-{os.environ['RANK']}").write_text("\n".join(names))
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    atexit.register(note_threads, sys.argv[2])  # after the ranks have been left
     with distributed.process_group() as joined_ranks:
         JOBS[sys.argv[1]](joined_ranks, Path(sys.argv[2]))

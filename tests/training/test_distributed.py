@@ -38,7 +38,9 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     torchrun(HERE / "rank_jobs.py", "agree", folder)
     rank_jobs.agree(distributed.ALONE, folder)
-    return [torch.load(folder / f"{name}.pt") for name in ("1-0", "2-0", "2-1")]
+    found = [torch.load(folder / f"{name}.pt") for name in ("1-0", "2-0", "2-1")]
+    found[1]["threads"] = [file.read_text() for file in folder.glob("threads-*")]
+    return found
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -64,6 +66,14 @@ def test_each_rank_draws_from_a_stream_of_its_own(runs):
 def test_sampling_rules_end_with_the_same_weights_on_all_ranks(runs):
     _, first, second = (run["sampled"] for run in runs)
     assert_close(second, first, rtol=0, atol=0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
+def test_ranks_end_without_threads_of_their_group(runs):
+    """With such threads a process aborts at its end now and then."""
+    threads = runs[1].get("threads")
+    assert len(threads) == 2
+    assert not any("gloo" in names for names in threads)
 
 
 def test_a_rank_that_dies_ends_the_job_and_a_restart_resumes(runs, tmp_path):

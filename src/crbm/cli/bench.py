@@ -13,8 +13,8 @@ from rich.table import Table
 from crbm.cli.errors import plain_errors
 
 NAMES = (
-    "floor, multilabel, peers, growth, loops, images, network, precision, large, "
-    "stored, table, serve"
+    "floor, multilabel, peers, growth, loops, images, network, precision, ranks, "
+    "cluster, large, stored, table, serve"
 )
 
 

@@ -220,6 +220,9 @@ def current() -> Ranks:
     if _separate or not _is_rank():
         return ALONE
     if not dist.is_initialized():
+        # Optimizers import it. If they do so later, it keeps the group alive beyond the
+        # end of the process, which then aborts now and then.
+
         dist.init_process_group()
         atexit.register(dist.destroy_process_group)
     return Ranks(dist.get_rank(), dist.get_world_size())
