@@ -54,6 +54,9 @@ def test_errors_name_the_file_and_not_the_draft(tmp_path):
     with pytest.raises(OSError, match="left") as raised, paths.replacing(file) as draft:
         raise OSError(28, "No space left on device", str(draft))
     assert raised.value.filename == str(file)
+    with pytest.raises(OSError, match="left") as raised, paths.replacing(file):
+        raise OSError(28, "No space left on device")  # of a file that is open
+    assert raised.value.filename == str(file)
 
 
 def test_places_that_cannot_be_written_are_told(tmp_path, monkeypatch):

@@ -119,7 +119,8 @@ def _errors_of(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         name = str(error.filename or "")
-        if error.errno is None or not name.endswith(DRAFT):
+        # a write through an open file names none
+        if error.errno is None or (name and not name.endswith(DRAFT)):
             raise
         raise type(error)(error.errno, error.strerror, str(path)) from error
 

@@ -1,5 +1,7 @@
 """The rows and columns of a file that a model gets."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,9 @@ def test_a_source_that_is_neither_name_nor_file_is_refused(tmp_path):
         ValueError, match=r"There is no data set `yeats`\. The names are"
     ):
         load("yeats", READING)
+
+
+def test_a_pipe_is_refused_before_it_is_read(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="is a pipe or a device; a data file is"):
+        load(str(tmp_path / "a.csv"), READING)

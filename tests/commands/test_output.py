@@ -64,6 +64,7 @@ def test_a_model_that_cannot_be_saved_is_kept_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(OSError, match=r"No space left.*could not be saved elsewhere"):
         output.save_or_keep(fitted, tmp_path / "m.safetensors")
+    assert list(tmp_path.iterdir()) == [tmp_path / "temporary"]  # nothing is left
 
 
 @pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet"])

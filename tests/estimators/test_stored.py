@@ -233,4 +233,5 @@ def test_training_from_a_file_does_not_hold_it_in_memory(tmp_path):
         check=True,
         cwd=Path(__file__).parents[2],
     )
-    assert float(done.stdout) < 1100  # 480 of them are packages
+    # 480 are packages, 600 a sample of 20,000 rows in float64 and its copies
+    assert float(done.stdout) < 1300

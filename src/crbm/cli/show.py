@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from crbm.messages import one_line
+
 if TYPE_CHECKING:
     from crbm.commands.predict import Predictions
 
@@ -30,6 +32,7 @@ LISTED = (
 
 
 MOST_COLUMNS = 40  # of a table that are listed
+LONGEST_LINE = 10_000
 
 
 def as_text(report: Any) -> str:
@@ -46,7 +49,7 @@ def training(report: Mapping[str, Any], *, as_json: bool) -> None:
     if "held_out" in report:
         _print_held_out(report["held_out"])
     _print_notices(report)
-    typer.echo(f"Next: crbm evaluate {report['out']} DATA, crbm inspect, crbm serve")
+    _say(f"Next: crbm evaluate {report['out']} DATA, crbm inspect, crbm serve")
 
 
 def _print_held_out(found: Mapping[str, Any]) -> None:
@@ -64,7 +67,7 @@ def _print_held_out(found: Mapping[str, Any]) -> None:
 
 def _print_notices(report: Mapping[str, Any]) -> None:
     for notice in report.get("notices", ()):
-        typer.echo(f"Note: {notice}", err=True)
+        _say(f"Note: {notice}", err=True)
 
 
 def predictions(results: Predictions, out: Path | None, *, as_json: bool) -> None:
@@ -104,8 +107,8 @@ def evaluation(report: Mapping[str, Any], *, as_json: bool) -> None:
     for name, value in report["metrics"].items():
         text = MEANINGS[name] if name in MEANINGS else meaning(name)
         table.add_row(name, _format(value), text)
-    Console().print(f"{report['model']} on {report['n_cases']} cases")
-    Console().print(table)
+    _say(f"{report['model']} on {report['n_cases']} cases")
+    _print(table)
     if "labels" in report:
         _print_rows(report["labels"])
     _print_notices(report)
@@ -119,7 +122,7 @@ def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
     _print_facts({name: value for name, value in report.items() if name not in LISTED})
     names = report["label_names"]
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    typer.echo(f"labels: {', '.join(names[:20])}{more}")
+    _say(f"labels: {', '.join(names[:20])}{more}")
     if "columns" in report:
         _print_rows(report["columns"][:MOST_COLUMNS])
         n_more = len(report["columns"]) - MOST_COLUMNS
@@ -130,7 +133,7 @@ def inspection(report: Mapping[str, Any], *, as_json: bool) -> None:
         if report.get(kind):
             typer.echo(f"labels that {kind} each other most (log odds ratio):")
             for one, other, strength in report[kind]:
-                typer.echo(f"  {strength:+.2g}  {one}, {other}")
+                typer.echo(f"  {strength:+.2g}  {_format(one)}, {_format(other)}")
     _print_notices(report)
 
 
@@ -153,20 +156,30 @@ def _print_facts(report: Mapping[str, Any]) -> None:
         if isinstance(value, Mapping):
             value = ", ".join(f"{k}={_format(v)}" for k, v in value.items())
         table.add_row(name.replace("_", " "), _format(value))
-    Console().print(table)
+    _print(table)
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
-    table = Table(*(name.replace("_", " ") for name in rows[0]))
+    table = Table(*(_format(name.replace("_", " ")) for name in rows[0]))
     for row in rows:
         table.add_row(*(_format(value) for value in row.values()))
-    Console().print(table)
+    _print(table)
 
 
 def _format(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else one_line(str(value))
+
+
+def _say(text: str, *, err: bool = False) -> None:
+    """Print a line; names in it come from files."""
+    typer.echo(one_line(text, LONGEST_LINE), err=err)
+
+
+def _print(table: Table) -> None:
+    """Print a table; brackets and colons in names are no markup."""
+    Console(markup=False, emoji=False).print(table)
 
 
 def _finite(value: Any) -> Any:

@@ -18,6 +18,7 @@ from crbm.datasets import Dataset
 from crbm.datasets.files import TABLES, format_of
 from crbm.estimators import LabelSetClassifier
 from crbm.estimators.inputs import column_names
+from crbm.paths import require_file
 from crbm.preprocessing import Table
 
 PARTS = ("train", "valid", "test")
@@ -28,10 +29,11 @@ def load(source: str, reading: Reading) -> Dataset:
     path = Path(source)
     if not path.exists() and (source in datasets.names() or not path.suffix):
         return datasets.load(source)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(
             f"There is no data file `{source}`. `crbm data list` lists known names."
         )
+    require_file(path)
     kind = reading.format or format_of(path)
     if kind in TABLES:
         return tables.read_for_training(path, kind, reading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -62,12 +63,14 @@ def _save_elsewhere(
 ) -> Path | None:
     """Save to the first folder that works; returns the path, or None."""
     for place in (tempfile.gettempdir(), Path.cwd(), Path.home()):
-        try:
+        with suppress(OSError):
             folder = Path(tempfile.mkdtemp(prefix="crbm-", dir=place))
-            classifier.save(folder / name)
-        except OSError:
-            continue
-        return folder / name
+            try:
+                classifier.save(folder / name)
+            except OSError:
+                folder.rmdir()
+            else:
+                return folder / name
     return None
 
 
