@@ -66,9 +66,8 @@ def next_commands(folder: Path) -> list[str]:
     """Commands to try next."""
     return [
         f"{_command()} serve {folder}/*.safetensors",
-        f"{_command()} inspect {folder}/yeast-hashcrbm.safetensors",
-        f"{_command()} train YOUR.csv --labels a,b,c --preprocessing kernel "
-        "--out model.safetensors",
+        f"{_command()} inspect {folder}/yeast-autoclassifier.safetensors",
+        f"{_command()} train YOUR.csv --labels a,b,c --out model.safetensors",
     ]
 
 
@@ -100,7 +99,7 @@ def filters(digits: Digits) -> Any:
 
 
 def calibration(genes: Genes) -> Any:
-    """Plot the calibration of HashCRBM's probabilities."""
+    """Plot the calibration of our best classifier's probabilities."""
     p = genes.models[OURS].predict_proba(genes.X)
     figure = plotting.new_figure(4.5, 4.5)
     plotting.calibration(genes.Y, p, ax=figure.subplots())

@@ -104,8 +104,9 @@ validation error as the paper has it, and by the log loss.
 - *Strongest opponent*: of all that we tuned and ran, the one with the lowest mean on \
 the test cases. *p* is that of a two-sided paired t-test; above 0.05 it is a tie."""
 AUTO = """for labels `AutoClassifier()`, without any parameter: single labels by \
-marginals, whole sets by the most likely one. It was frozen before these folds were \
-run, but kernel features had been found to help on the same folds."""
+marginals, whole sets by weights that left-out training cases chose. Its parts were \
+judged on left-out training cases, but test errors of earlier versions on these folds \
+had been seen, those of the first four when its support vector machines were mended."""
 COMMITTEE = """for labels a committee of ten HashCRBMs, which answers by single \
 labels, also where whole sets are counted. Its narrower kernel was added after test \
 errors without it had been seen."""

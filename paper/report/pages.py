@@ -11,6 +11,7 @@ from pathlib import Path
 
 from paper.engine.store import Store
 from paper.report import (
+    bases as bases_report,
     headline,
     images as image_report,
     real_targets,
@@ -20,11 +21,12 @@ from paper.report import (
 )
 from paper.report.scores import Score
 from paper.report.table import Table
-from paper.tables import images, outputs, rules, successors, suite, table1
+from paper.tables import bases, images, outputs, rules, successors, suite, table1
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
+    "docs/multilabel.md",
     "docs/reproduce.md",
     "docs/after_2011.md",
     "docs/objectives.md",
@@ -94,6 +96,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "ten-folds": ten_folds,
     "ranks": ranks,
     "images": labelled_images,
+    "bases": lambda folder: bases_report.table(_rows(folder, bases.EXPERIMENT)),
     "after-2011": after_2011,
     "rules": lambda folder: rules_report.objectives_table(
         _rows(folder, rules.EXPERIMENT)

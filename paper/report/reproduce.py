@@ -13,6 +13,7 @@ from crbm import plotting
 from paper.engine import runs
 from paper.engine.store import Store
 from paper.report import (
+    bases as bases_report,
     curves,
     images as image_report,
     report,
@@ -21,6 +22,7 @@ from paper.report import (
     suite_tables,
 )
 from paper.tables import (
+    bases,
     figure2,
     images,
     missing_labels,
@@ -33,7 +35,7 @@ from paper.tables import (
     trials,
 )
 
-BY_DATASET = ("images", "outputs", "rules")  # take `--dataset`
+BY_DATASET = ("bases", "images", "outputs", "rules")  # take `--dataset`
 
 
 def run(
@@ -53,7 +55,8 @@ def run(
     target
         "table1", "table2", "figure2", "trials", "images", "suite", "outputs" (digits,
         letters, motion and real targets), "successors", "rules" (objectives side by
-        side), or "report" to render only.
+        side), "bases" (classifiers alone and in a HashCRBM), or "report" to render
+        only.
     folder
         Folder of the results. Finished runs are not repeated.
     quick
@@ -65,13 +68,13 @@ def run(
     echo
         Prints a line of progress.
     names
-        Data sets of "images", "outputs" or "rules"; all unless given.
+        Data sets of "bases", "images", "outputs" or "rules"; all unless given.
     """
     if names and target not in BY_DATASET:
         raise ValueError(
             f"`--dataset` works with {', '.join(BY_DATASET)}, not with `{target}`."
         )
-    if target in ("trials", "successors", "outputs", "rules") and quick:
+    if target in ("trials", "successors", "outputs", "rules", "bases") and quick:
         raise ValueError(f"There is no quick version of `{target}`; omit `--quick`.")
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,6 +87,10 @@ def run(
             store = _store(folder, images.EXPERIMENT, quick)
             images.complete(store, names, quick=quick, **run_options)
             return [image_report.write(store, folder, quick=quick)]
+        if target == "bases":
+            store = _store(folder, bases.EXPERIMENT, quick)
+            bases.complete(store, names, **run_options)
+            return bases_report.write(store, folder)
         if target == "rules":
             store = _store(folder, rules.EXPERIMENT, quick)
             own = runs.chosen(names, (*rules.NAMES, missing_labels.DATASET))

@@ -20,10 +20,20 @@ def run(tmp_path_factory):
         patch.setattr(demo_digits, "N_TRAINING", 32)
         patch.setattr(demo_genes, "split", lambda name: few)
         patch.setattr(demo_genes, "RandomForestClassifier", lambda *a, **k: Constant())
+        patch.setattr(demo_genes, "AutoClassifier", Few)
         patch.setitem(demo_digits.CRBM_DEFAULTS, "n_hidden", 8)
         found = demo.run(folder, n_epochs=1, quiet=True)
         _, test = demo_digits.occluded_digits(0)
     return found, folder, test
+
+
+class Few(crbm.AutoClassifier):
+    """One member only."""
+
+    def __init__(self, metric="hamming", random_state=None, progress=None):
+        super().__init__(
+            metric=metric, members=["forest"], n_folds=2, random_state=random_state
+        )
 
 
 class Constant:
@@ -45,16 +55,22 @@ def test_the_table_of_digits_is_what_the_files_predict(run):
         wrong = 100 * np.mean(model.predict(test.X) != test.Y)
         assert found["digits"][name]["all"] == pytest.approx(wrong)
     assert found["digits"]["noisy input"]["changed"] == 100
-    assert set(found["digits"]) == {"noisy input", *demo_digits.MODELS}
+    names = {"noisy input", *demo_digits.MODELS, demo_digits.REFINED}
+    assert set(found["digits"]) == names
+    assert (folder / "digits-cd-percloss-mean-field.safetensors").exists()
 
 
 def test_the_table_of_genes_is_what_the_file_predicts(run):
     found, folder, _ = run
     part = split("yeast")
     X, Y = part.X_test[:100], part.Y_test[:100]
-    model = crbm.load(folder / "yeast-hashcrbm.safetensors")
-    wrong = 100 * np.mean(model.predict(X) != Y)
-    assert found["yeast"]["HashCRBM"]["wrong labels"] == pytest.approx(wrong)
+    for name in ("HashCRBM", demo_genes.OURS):
+        model = crbm.load(folder / f"yeast-{name.lower()}.safetensors")
+        wrong = 100 * np.mean(model.predict(X) != Y)
+        assert found["yeast"][name]["wrong labels"] == pytest.approx(wrong)
+    sets = model.set_params(metric="subset_accuracy").predict(X)
+    right = 100 * (sets == Y).all(1).mean()
+    assert found["yeast"][demo_genes.OURS]["correct sets"] == pytest.approx(right)
     nothing = 100 * np.mean(Y != 0)
     assert found["yeast"]["random forest"]["wrong labels"] == pytest.approx(nothing)
 
@@ -81,7 +97,7 @@ def test_verdicts_say_who_is_ahead_and_whether_it_is_sure():
     guesses = {"peer": half, demo_genes.OURS: Y}
     genes = demo_genes.Genes(Y, Y, guesses, guesses, {})
     labels, sets = demo_genes.verdicts(genes)
-    assert labels.startswith("Wrong labels: HashCRBM is better than peer")
+    assert labels.startswith("Wrong labels: AutoClassifier is better than peer")
     assert "by 25.0 ± 5.0 points." in labels
     assert "by 50.0 ± 10.1 points." in sets
     swapped = {"peer": Y, demo_genes.OURS: half}

@@ -24,6 +24,7 @@ class Target(StrEnum):
     OUTPUTS = "outputs"
     SUCCESSORS = "successors"
     RULES = "rules"
+    BASES = "bases"
     REPORT = "report"
 
 
@@ -36,7 +37,8 @@ def reproduce(
             "compares classifiers of pixels; `outputs` runs digits, letters, motion "
             "and real targets; `suite` compares with other libraries on "
             "nine data sets; `successors` with what was published after the paper; "
-            "`rules` compares objectives; `report` only renders the report."
+            "`rules` compares objectives; `bases` classifiers alone and in a HashCRBM; "
+            "`report` only renders the report."
         ),
     ],
     out: Annotated[
@@ -53,8 +55,8 @@ def reproduce(
     dataset: Annotated[
         list[str] | None,
         typer.Option(
-            help="Data set of `images`, `outputs` or `rules`, e.g. horses, letters or "
-            "yeast. May be repeated."
+            help="Data set of `bases`, `images`, `outputs` or `rules`, e.g. horses, "
+            "letters or yeast. May be repeated."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
