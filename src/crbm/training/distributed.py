@@ -222,6 +222,7 @@ def current() -> Ranks:
     if not dist.is_initialized():
         # Optimizers import it. If they do so later, it keeps the group alive beyond the
         # end of the process, which then aborts now and then.
+        import torch._dynamo  # noqa: F401
 
         dist.init_process_group()
         atexit.register(dist.destroy_process_group)
