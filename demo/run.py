@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from sklearn.exceptions import ConvergenceWarning
 
 from demo import report
 from demo.digits import Digits, restore
@@ -36,9 +38,12 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)  # fail before the training, not after
     console, start = Console(quiet=quiet), time.perf_counter()
-    digits = restore(n_epochs, seed, console.print)
-    console.print(_table(DIGITS, digits.errors))
-    genes = label(seed, console.print)
+    with warnings.catch_warnings():
+        # the demo has to end soon; its epochs are few on purpose
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        digits = restore(n_epochs, seed, console.print)
+        console.print(_table(DIGITS, digits.errors))
+        genes = label(seed, console.print)
     console.print(_table(GENES, genes.errors))
     comparisons = verdicts(genes)
     models = _save_models(folder, digits, genes)
