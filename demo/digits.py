@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -31,8 +30,6 @@ MODELS: dict[str, tuple[type[StructuredClassifier], dict[str, Any]]] = {
         {"objective": "perceptron", "learning_rate": 2**-2},
     ),
 }
-# The best of them goes on from CD-PercLoss: it learns what mean field predicts.
-REFINED = "CD-PercLoss, then mean field"
 CRBM_DEFAULTS = {"n_hidden": 256, "inference": "search", "init_scale": 0.01}
 
 
@@ -69,17 +66,7 @@ def restore(n_epochs: int, seed: int, echo: Callable[[str], None]) -> Digits:
         model.describe(trained_on=train.summary(), output_shape=train.output_shape)
         digits.models[name] = model
         digits.restored[name] = model.predict(test.X)
-    echo(f"Training {REFINED} ...")
-    digits.models[REFINED] = refine(digits.models["CD-PercLoss"], train)
-    digits.restored[REFINED] = digits.models[REFINED].predict(test.X)
     return digits
-
-
-def refine(model: StructuredClassifier, train: Dataset) -> StructuredClassifier:
-    """A copy of a model that learns on, for the prediction of mean field."""
-    refined = copy.deepcopy(model)
-    refined.set_params(objective="mean_field", warm_start=True)
-    return refined.fit(train.X, train.Y, augment=fresh_patches)
 
 
 def make_classifier(name: str, n_epochs: int, seed: int) -> StructuredClassifier:

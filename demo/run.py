@@ -65,15 +65,10 @@ def _save_models(folder: Path, digits: Digits, genes: Genes) -> list[Path]:
     """Save all our models; returns their paths."""
     by_name = {f"digits-{name}": model for name, model in digits.models.items()}
     by_name |= {f"yeast-{name}": model for name, model in genes.models.items()}
-    paths = [folder / f"{_file_name(name)}.safetensors" for name in by_name]
+    paths = [folder / f"{name.lower()}.safetensors" for name in by_name]
     for path, model in zip(paths, by_name.values(), strict=True):
         model.save(path)
     return paths
-
-
-def _file_name(name: str) -> str:
-    """The name of a model in small letters, with hyphens."""
-    return name.lower().replace(", then ", "-").replace(" ", "-")
 
 
 def _next_steps(folder: Path, page: Path) -> list[str]:

@@ -55,9 +55,7 @@ def test_the_table_of_digits_is_what_the_files_predict(run):
         wrong = 100 * np.mean(model.predict(test.X) != test.Y)
         assert found["digits"][name]["all"] == pytest.approx(wrong)
     assert found["digits"]["noisy input"]["changed"] == 100
-    names = {"noisy input", *demo_digits.MODELS, demo_digits.REFINED}
-    assert set(found["digits"]) == names
-    assert (folder / "digits-cd-percloss-mean-field.safetensors").exists()
+    assert set(found["digits"]) == {"noisy input", *demo_digits.MODELS}
 
 
 def test_the_table_of_genes_is_what_the_file_predicts(run):
