@@ -12,6 +12,7 @@ from pathlib import Path
 from paper.engine.store import Store
 from paper.report import (
     bases as bases_report,
+    class_tables,
     headline,
     images as image_report,
     real_targets,
@@ -107,6 +108,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "missing-labels": lambda folder: rules_report.missing_table(
         _rows(folder, rules.EXPERIMENT)
     ),
+    "letters": lambda folder: class_tables.letters(_rows(folder, outputs.EXPERIMENT)),
+    "digits": lambda folder: class_tables.digits(_rows(folder, outputs.EXPERIMENT)),
     "real-errors": lambda folder: real_targets.table(
         _rows(folder, outputs.EXPERIMENT), "rrmse"
     ),
