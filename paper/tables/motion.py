@@ -25,7 +25,13 @@ MODELS: dict[str, dict[str, Any]] = {
     "linear autoregression": {**_LINEAR, "noise": "diagonal"},
     "linear autoregression, full Gaussian": _LINEAR,
     "Gaussian CRBM, CD-1": {"cd": True, "n_hidden": 10, "n_epochs": 100},
-    "CRBMRegressor": {"base": "ridge", "n_hidden": 8, "n_epochs": 60, "l2": 0.1},
+    "CRBMRegressor": {
+        "base": "ridge",
+        "n_hidden": 4,
+        "n_spreads": 3,
+        "n_epochs": 60,
+        "l2": 0.1,
+    },
 }
 
 

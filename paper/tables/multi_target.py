@@ -38,7 +38,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "CRBMRegressor without hidden units": {"base": "auto", **GAUSSIAN},
     "CRBMRegressor": {
         "base": "auto",
-        "n_hidden": 8,
+        "n_hidden": 4,
+        "n_spreads": 3,
         "noise": "full",
         "n_epochs": 60,
         "batch_size": 128,

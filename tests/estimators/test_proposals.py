@@ -68,7 +68,8 @@ def test_the_candidates_keep_their_share(fitted, table):
     share = min(fitted.candidate_recall_, 0.99)
     opened, before = fitted.score_samples(X, Y), closed.score_samples(X, Y)
     changed = np.isclose(opened - before, np.log(share))
-    without = np.isclose(opened - before, np.log(1 - posteriors.REST * (1 - share)))
+    rest = 1 - posteriors.PROPOSAL_RECALL
+    without = np.isclose(opened - before, np.log(1 - rest * (1 - share)))
     assert (changed | without | np.isclose(opened, before)).all()
     assert changed.any()
     np.testing.assert_allclose(fitted.predict_proba(X), closed.predict_proba(X))
@@ -82,6 +83,38 @@ def test_unseen_sets_become_possible(fitted, table):
     opened = fitted.score_samples(X, Y)
     assert metrics.impossible_share(opened) == 0
     assert np.isfinite(metrics.joint_log_loss(opened))
+
+
+def test_proposals_have_the_share_that_held_out_cases_give_them(table, tmp_path):
+    """The rest of it goes to sets that are not listed."""
+    X, Y = (
+        np.concatenate([table[0][:9], table[2]]),
+        np.concatenate([table[1][:9], table[3]]),
+    )
+    options = {"n_bits": 2, "radius": 1, "n_epochs": 5, "learning_rate": 0.1}
+    classifier = crbm.HashCRBMClassifier(
+        **options, n_proposals=6, early_stopping=True, random_state=0
+    ).fit(*table[:2], validation=(X, Y))
+    closed = crbm.HashCRBMClassifier(
+        **options, early_stopping=True, random_state=0
+    ).fit(*table[:2], validation=(X, Y))
+    missed = np.isinf(closed.score_samples(X, Y))
+    n_candidates = sum(
+        np.isfinite(closed.score_samples(X, np.tile(each, (len(X), 1)))).astype(int)
+        for each in everything(4)
+    )
+    top = classifier.predict_top_k(X, k=16)
+    listed = ((top.labels == Y[:, None]).all(-1) & (top.probability > 0)).any(1)
+    assert 0 < missed.sum() < len(missed)
+    expected = ((listed & missed).sum() + 1) / (missed.sum() + 2)
+    assert classifier.proposal_recall_ == pytest.approx(expected)
+    assert (listed & missed).any()
+    classifier.save(tmp_path / "m.safetensors")
+    assert crbm.load(tmp_path / "m.safetensors").proposal_recall_ == expected
+    proposing = (top.probability > 0).sum(1) > n_candidates
+    total = top.probability.sum(1)[proposing]
+    share = max(1 - classifier.candidate_recall_, 0.01)
+    np.testing.assert_allclose(total, 1 - share * (1 - expected), rtol=1e-5)
 
 
 def test_unknown_labels_are_summed_out_of_all_sets(fitted, table):

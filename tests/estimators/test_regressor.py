@@ -166,6 +166,49 @@ def test_it_stays_one_gaussian_where_hidden_units_do_not_help():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+def wider_to_the_right(n, seed):
+    """Skewed noise whose width grows with the input, and its true log density."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, size=(n, 1))
+    width = np.exp(1.5 * x)
+    y = width * (rng.gumbel(size=(n, 1)) - np.euler_gamma)
+    z = y / width + np.euler_gamma
+    return x, y, (-z - np.exp(-z) - np.log(width)).mean()
+
+
+def test_spreads_learn_where_the_noise_is_wide():
+    options = {"base": DummyRegressor(), "random_state": 0, "learning_rate": 0.05}
+    options |= {"n_epochs": 40, "l2": 0.0, "validation_fraction": 0.0}
+    x, y, _ = wider_to_the_right(1500, 0)
+    regressor = crbm.CRBMRegressor(n_hidden=0, n_spreads=4, **options).fit(x, y)
+    same = crbm.CRBMRegressor(n_hidden=0, n_spreads=1, **options).fit(x, y)
+    x, y, best = wider_to_the_right(4000, 1)
+    assert same.score_samples(x, y).mean() < best - 0.4
+    assert regressor.score_samples(x, y).mean() > best - 0.15
+    ends = np.array([[-0.9], [0.9]])
+    _, variance = regressor.predict(ends, return_cov=True)
+    assert variance[1, 0, 0] > 10 * variance[0, 0, 0]
+
+
+def test_the_mean_counts_beside_the_likelihood():
+    """The likelihood alone would move it to the mode of skewed noise, below 0.9."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(1500, 1)), np.exp(rng.normal(size=(1500, 1)))
+    options = {"base": DummyRegressor(), "random_state": 0, "learning_rate": 0.05}
+    options |= {"n_epochs": 40, "l2": 0.0, "validation_fraction": 0.0}
+    regressor = crbm.CRBMRegressor(n_hidden=0, n_spreads=3, **options).fit(x, y)
+    assert regressor.predict(x).mean() > 1.0
+
+
+def test_files_of_earlier_versions_have_one_spread(tmp_path):
+    options = {"base": "ridge", "n_epochs": 5, "random_state": 0}
+    regressor = crbm.CRBMRegressor(n_spreads=1, n_hidden=2, **options).fit(X, Y)
+    regressor.get_params = lambda deep: {"n_hidden": 2, **options}
+    regressor.save(tmp_path / "r.safetensors")
+    again = crbm.load(tmp_path / "r.safetensors")
+    np.testing.assert_array_equal(again.predict(X), regressor.predict(X))
+
+
 @pytest.fixture(scope="module")
 def blended():
     """A target with a slope and a step: ridge and trees each see one of them."""

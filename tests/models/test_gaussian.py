@@ -18,16 +18,28 @@ U = torch.randn(4, 2, generator=seeded(1)).double()
 R = torch.randn(4, 3, generator=seeded(2)).double()
 
 
-@pytest.fixture(params=[True, False], ids=["full", "diagonal"])
+SHAPES = {
+    "full": {"full": True},
+    "diagonal": {"full": False},
+    "spreads": {"full": True, "n_spreads": 2},
+}
+
+
+@pytest.fixture(params=SHAPES)
 def model(request):
+    shape = SHAPES[request.param]
     model = GaussianCRBM(
-        2, 3, 3, seeded(0), full=request.param, init_scale=0.7, dtype=torch.float64
+        2, 3, 3, seeded(0), **shape, init_scale=0.7, dtype=torch.float64
     )
     model.start_noise(COVARIANCE)
     with torch.no_grad():
         model.weight_uh.mul_(50)
         model.bias_v.copy_(torch.tensor([0.3, -0.2, 0.1]))
         model.bias_h.copy_(torch.tensor([0.5, -0.4, 0.2]))
+        if model.log_spread is not None:
+            model.log_spread.copy_(torch.tensor([-0.6, 0.3]))
+            model.weight_us.copy_(torch.tensor([[0.4, -0.8], [1.1, 0.2]]))
+            model.bias_s.copy_(torch.tensor([0.1, -0.3]))
     return model
 
 
@@ -43,7 +55,15 @@ def components(model, u):
         log_weight = field + shift @ precision @ shift / 2
         found.append((log_weight, MultivariateNormal(model.bias_v + shift, noise)))
     weights = torch.stack([weight for weight, _ in found]).softmax(0)
-    return [(w, g) for w, (_, g) in zip(weights, found, strict=True)]
+    gaussians = [(w, g) for w, (_, g) in zip(weights, found, strict=True)]
+    if model.log_spread is None:
+        return gaussians
+    chances = (u @ model.weight_us.detach() + model.bias_s.detach()).softmax(0)
+    return [
+        (w * chance, MultivariateNormal(g.mean, s**2 * noise))
+        for w, g in gaussians
+        for chance, s in zip(chances, model.log_spread.detach().exp(), strict=True)
+    ]
 
 
 def test_the_density_is_that_of_the_mixture(model):
@@ -53,6 +73,9 @@ def test_the_density_is_that_of_the_mixture(model):
 
 
 def test_it_is_a_crbm_with_unit_variance_in_whitened_outputs(model):
+    if model.log_spread is not None:
+        with torch.no_grad():  # s is always 1
+            model.log_spread.zero_()
     root = model.root().detach()
     energy = BipartiteEnergy(
         Dense(torch.linalg.solve(root, model.weight_vh.detach())),

@@ -80,9 +80,9 @@ class HashCRBMClassifier(StructuredClassifier):
         training: the likeliest labels in sizes near the expected one, and unions of
         likely candidates. Together they have the probability 1 - `candidate_recall_`
         (from 0.01 to 0.99), in proportion to exp(-F) times how often sets of their size
-        were seen. Of that, 1/10 is left to all other sets, by independent labels, so
-        that no set is impossible in `score_samples`. Proposals count in everything but
-        the marginals; 0 adds none.
+        were seen. Of that, 1 - `proposal_recall_` is left to all other sets, by
+        independent labels, so that no set is impossible in `score_samples`. Proposals
+        count in everything but the marginals; 0 adds none.
     base, base_inputs
         A scikit-learn classifier with `predict_proba`, for several labels or copied for
         each, e.g. `RandomForestClassifier()`. Its log-odds are inputs of the model,
@@ -95,6 +95,9 @@ class HashCRBMClassifier(StructuredClassifier):
         The fitted `CandidateSets`.
     candidate_recall_
         How often the true set was a candidate, for cases held out of the index.
+    proposal_recall_
+        How often it was among the proposals where it was no candidate, for the cases
+        held out by early stopping; 0.9 without such cases.
 
     Notes
     -----
@@ -151,6 +154,11 @@ class HashCRBMClassifier(StructuredClassifier):
             self._candidate_recall = recall
             del self._recall_cases
         return self._candidate_recall
+
+    @property
+    def proposal_recall_(self) -> float:
+        """How often the true set was among the proposals where it was no candidate."""
+        return getattr(self, "_proposal_recall", posteriors.PROPOSAL_RECALL)
 
     @property
     def _n_members(self) -> int:
@@ -247,8 +255,15 @@ class HashCRBMClassifier(StructuredClassifier):
         if hasattr(self, "_candidate_recall"):
             del self._candidate_recall
 
+    def _measure(self, held_out: Batch | None) -> None:
+        super()._measure(held_out)
+        self._proposal_recall = posteriors.proposal_recall(self, held_out)
+
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        plain: dict[str, Any] = {"candidate_recall_": self.candidate_recall_}
+        plain: dict[str, Any] = {
+            "candidate_recall_": self.candidate_recall_,
+            "proposal_recall_": self.proposal_recall_,
+        }
         if self.radius == "auto":
             plain["radius_"] = self.sets_.radius
         return self.sets_.state(), plain
@@ -262,6 +277,8 @@ class HashCRBMClassifier(StructuredClassifier):
                 f"the hash is of {n_hashed} inputs, the model of {n_inputs}"
             )
         self._candidate_recall = plain["candidate_recall_"]
+        earlier = posteriors.PROPOSAL_RECALL
+        self._proposal_recall = plain.get("proposal_recall_", earlier)
 
     def _with_candidates(self, data: Batch) -> Cases:
         assert data.u is not None
@@ -292,8 +309,7 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
-        rest = posteriors.REST if known is None else 0.0
-        found = posteriors.with_proposals(self, u, known, rest)
+        found = posteriors.with_proposals(self, u, known)
         padded = [pad_sets(*posteriors.best(each, k), k) for each in found]
         labels, probability = zip(*padded, strict=True)
         return torch.cat(labels), torch.cat(probability)
@@ -301,7 +317,7 @@ class HashCRBMClassifier(StructuredClassifier):
     @torch.no_grad()
     def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
         found, start = [], 0
-        for posterior in posteriors.with_proposals(self, u, None, posteriors.REST):
+        for posterior in posteriors.with_proposals(self, u, None):
             assert posterior.weight is not None
             labels = v[start : start + len(posterior.weight), None]
             agrees = ((labels == exact.dense(posterior)) | labels.isnan()).all(-1)

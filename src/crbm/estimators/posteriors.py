@@ -15,7 +15,7 @@ from crbm.estimators.hashed_cases import SMALL_TABLE, from_table, restrict_to_kn
 from crbm.estimators.proposals import TINY, extend, log_rest, log_sizes, propose
 from crbm.hashing.ragged import Groups
 from crbm.inference import exact
-from crbm.types import Candidates, States
+from crbm.types import Batch, Candidates, States
 
 if TYPE_CHECKING:
     from crbm.estimators.hash_crbm import HashCRBMClassifier
@@ -27,8 +27,8 @@ LARGEST_TABLE = 2**24
 CASES_AT_ONCE = 128
 # Of the probability, for candidates and for proposals: both stay possible.
 LEAST = 0.01
-# Of the probability of proposals, for all sets that are neither.
-REST = 0.1
+# How often the true set is among the proposals, where that was not measured.
+PROPOSAL_RECALL = 0.9
 
 
 def over_candidates(
@@ -48,16 +48,17 @@ def over_candidates(
 
 
 def with_proposals(
-    classifier: HashCRBMClassifier, u: Tensor, known: Tensor | None, rest: float = 0.0
+    classifier: HashCRBMClassifier, u: Tensor, known: Tensor | None = None
 ) -> Iterator[States]:
     """p(v | u) over the candidates and the proposals beyond them.
 
-    `rest` is the part of the proposals' share that is left to all other sets.
+    All other sets have what the weights lack to 1; nothing where labels are known.
     """
     if not classifier.n_proposals:
         yield from over_candidates(classifier, u, known)
         return
     recall, start = classifier.candidate_recall_, 0
+    rest = 0.0 if known is not None else 1 - classifier.proposal_recall_
     share = 0.5 if math.isnan(recall) else min(max(1 - recall, LEAST), 1 - LEAST)
     sizes, counts = classifier.sets_.packed_.set_sizes(), classifier.sets_.counts_
     counts = None if counts is None else counts.to(u)
@@ -90,6 +91,31 @@ def with_rest(
     share = (1 - posterior.weight.sum(-1)).clamp(min=TINY)
     rest = log_rest(posterior, classifier._marginals(u[rows], None), v[rows])
     return torch.logaddexp(listed, share.log() + rest)
+
+
+@torch.no_grad()
+def proposal_recall(classifier: HashCRBMClassifier, held_out: Batch | None) -> float:
+    """How often a held-out label set that is no candidate is among the proposals.
+
+    With add-one smoothing, as all sets must stay possible.
+    """
+    if held_out is None or not classifier.n_proposals:
+        return PROPOSAL_RECALL
+    complete = ~held_out.v.isnan().any(1)
+    u, v = torch.as_tensor(held_out.u)[complete], held_out.v[complete]
+    n_missed = n_found = start = 0
+    closed, opened = over_candidates(classifier, u, None), with_proposals(classifier, u)
+    for posterior, extended in zip(closed, opened, strict=True):
+        assert posterior.weight is not None
+        assert extended.weight is not None
+        own = v[start : start + len(extended.weight), None]
+        start += len(extended.weight)
+        agrees = (own == exact.dense(extended)).all(-1) & (extended.weight > 0)
+        n_candidates = posterior.weight.shape[1]
+        missed = ~agrees[:, :n_candidates].any(1)
+        n_missed += int(missed.sum())
+        n_found += int((agrees[:, n_candidates:].any(1) & missed).sum())
+    return (n_found + 1) / (n_missed + 2)
 
 
 @torch.no_grad()

@@ -36,17 +36,23 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
 
     A base regression predicts each target. A CRBM with Gaussian outputs learns the
     distribution of the residuals given the input: through its hidden units the targets
-    depend on each other, and their noise depends on the input. Residuals are those of
-    cases that the base regression has not seen (cross-validation). Targets and inputs
-    are scaled inside; all probabilities are exact sums over the hidden states.
+    depend on each other, and their noise depends on the input. It is trained by its
+    exact likelihood plus the squared error of the means. Residuals are those of cases
+    that the base regression has not seen (cross-validation). Targets and inputs are
+    scaled inside; all probabilities are exact sums over the hidden states.
 
     Parameters
     ----------
     n_hidden
-        Binary hidden units, at most 14; 0 is one Gaussian for all residuals.
+        Binary hidden units, at most 14; with 0 and `n_spreads=1` all residuals have one
+        Gaussian.
     noise
         "full", Gaussian noise with a covariance matrix, or "diagonal", a variance for
         each target.
+    n_spreads
+        The number of values of a hidden unit that widens or narrows the noise: it
+        depends on the input and gives the noise heavy tails; 1 is the same noise for
+        all cases.
     base
         What predicts the means: "ridge", ridge regression with the penalty chosen by
         leave-one-out; "auto", a weighted sum of it and of randomised trees, whose
@@ -88,8 +94,9 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
     # scikit-learn wants wrong parameters stored here and refused in `fit`
     __no_type_check__ = True
 
-    n_hidden: int = 8
+    n_hidden: int = 4
     noise: str = "full"
+    n_spreads: int = 3
     base: Any = "auto"
     n_epochs: int = 60
     batch_size: int = 128
@@ -100,6 +107,7 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
 
     def _check_parameters(self) -> None:
         checks.one_of("noise", self.noise, NOISES)
+        checks.whole_number("n_spreads", self.n_spreads, at_least=1)
         if isinstance(self.base, str):
             checks.one_of("base", self.base, base_regression.NAMES)
         checks.whole_number("n_epochs", self.n_epochs, at_least=0)
@@ -190,6 +198,7 @@ class CRBMRegressor(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: i
             self.n_hidden,
             generator,
             full=self.noise == "full",
+            n_spreads=self.n_spreads,
             init_scale=0.5,
             dtype=torch.float64,
         )

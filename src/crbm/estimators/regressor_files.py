@@ -60,7 +60,8 @@ def restore(tensors: dict[str, Tensor], described: dict[str, Any]) -> CRBMRegres
     """The regressor that `save` wrote."""
     from crbm.estimators.regressor import CRBMRegressor
 
-    parameters = described["parameters"]
+    # files of earlier versions know one spread only
+    parameters = {"n_spreads": 1} | described["parameters"]
     if not isinstance(parameters["base"], str | None):
         raise ValueError("`base` is not a name")
     regressor = CRBMRegressor(**parameters)
@@ -85,6 +86,7 @@ def restore(tensors: dict[str, Tensor], described: dict[str, Any]) -> CRBMRegres
             n_targets,
             regressor.n_hidden,
             full=regressor.noise == "full",
+            n_spreads=regressor.n_spreads,
         )
     model.load_state_dict(below("model.", tensors), assign=True)
     _check_doubles({f"model.{k}": t for k, t in model.state_dict().items()})

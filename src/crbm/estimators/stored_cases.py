@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
-from crbm.estimators import class_weights, encoding, members, thresholds
+from crbm.estimators import class_weights, encoding, members
 from crbm.estimators.members import Augment
 from crbm.preprocessing.stored import PIECE, StoredRows, check_alike
 from crbm.types import Batch, Cases
@@ -170,7 +170,7 @@ def fit(
     )
     class_weights.apply(classifier, sample)
     classifier.n_iter_ = max(len(history.epochs) for history in classifier.histories_)
-    thresholds.tune(classifier, held_out)
+    classifier._measure(held_out)
 
 
 def check_labels(X: StoredRows, Y: Any) -> None:

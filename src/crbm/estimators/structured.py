@@ -253,6 +253,10 @@ class StructuredClassifier(LabelSetClassifier):
     ) -> None:
         files.restore_models(self, tensors, plain)
 
+    def _measure(self, held_out: Batch | None) -> None:
+        """Learn what only held-out cases can tell, once the members are trained."""
+        thresholds.tune(self, held_out)
+
     def _check_parameters(self) -> None:
         checks.one_of("preprocessing", self.preprocessing, ("auto", *KINDS))
         check_gamma(self.kernel_gamma)
@@ -327,7 +331,7 @@ class StructuredClassifier(LabelSetClassifier):
         )
         class_weights.apply(self, train)
         self.n_iter_ = max(len(history.epochs) for history in self.histories_)
-        thresholds.tune(self, held_out)
+        self._measure(held_out)
         convergence.warn(self, train, held_out)
 
     def partial_fit(

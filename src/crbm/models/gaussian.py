@@ -14,10 +14,11 @@ from crbm.models.base import small_normal
 
 MOST_HIDDEN = 14
 LOG_2PI = math.log(2 * math.pi)
+WIDEST = math.log(2)  # of the initial values of log s
 
 
 class GaussianMixture(NamedTuple):
-    """A mixture of Gaussians per case, one for each hidden state, of one covariance.
+    """A mixture of Gaussians per case, one for each state of the hidden units.
 
     Parameters
     ----------
@@ -27,12 +28,15 @@ class GaussianMixture(NamedTuple):
         The mean of a case given a hidden state is the sum of the two.
     covariance
         The noise around these means.
+    spread
+        By how much each hidden state widens the noise.
     """
 
     weight: Float[Tensor, "cases states"]
     offset: Float[Tensor, "cases targets"]
     shifts: Float[Tensor, "states targets"]
     covariance: Float[Tensor, "targets targets"]
+    spread: Float[Tensor, " states"]
 
     def detach(self) -> GaussianMixture:
         """The same mixture without its autograd history."""
@@ -48,7 +52,9 @@ class GaussianMixture(NamedTuple):
         n_targets = mean.shape[1]
         outer = (self.shifts[:, :, None] * self.shifts[:, None]).flatten(1)
         second = (self.weight @ outer).unflatten(1, (n_targets, n_targets))
-        return self.covariance + second - mean[:, :, None] * mean[:, None]
+        variance = self.weight @ self.spread.square()
+        noise = variance[:, None, None] * self.covariance
+        return noise + second - mean[:, :, None] * mean[:, None]
 
     def sample(self, generator: Generator) -> Float[Tensor, "cases targets"]:
         """One sample per case."""
@@ -56,16 +62,17 @@ class GaussianMixture(NamedTuple):
         # known targets have no noise, so the covariance may be singular
         values, vectors = torch.linalg.eigh(self.covariance)
         root = vectors * values.clamp(min=0).sqrt()
-        noise = sampling.normal(self.offset, generator)
+        noise = self.spread[state, None] * sampling.normal(self.offset, generator)
         return self.offset + self.shifts[state] + noise @ root.T
 
 
 class GaussianCRBM(nn.Module):
-    """p(r | u) of real outputs r that depend on each other through binary units.
+    """p(r | u) of real outputs r that depend on each other through hidden units.
 
-    Given the hidden units, r is Gaussian with mean `bias_v + weight_vh h` and one
-    covariance, so p(r | u) is a mixture of 2^n_hidden Gaussians whose weights depend on
-    the input; all sums over hidden states are exact.
+    Given the binary hidden units h and the spread s, r is Gaussian with mean
+    `bias_v + weight_vh h` and the covariance s^2 L L^T. So p(r | u) is a mixture of
+    2^n_hidden times n_spreads Gaussians whose weights depend on the input; all sums
+    over hidden states are exact.
 
     Parameters
     ----------
@@ -76,6 +83,9 @@ class GaussianCRBM(nn.Module):
     full
         Whether the noise of the outputs is correlated; otherwise each has a variance of
         its own.
+    n_spreads
+        The number of values of s, a hidden unit that depends on the input: the noise
+        is wider for some inputs, and has heavy tails. 1 is the same noise for all.
     init_scale
         Standard deviation of the initial couplings.
     dtype
@@ -101,6 +111,7 @@ class GaussianCRBM(nn.Module):
         generator: Generator | None = None,
         *,
         full: bool = True,
+        n_spreads: int = 1,
         init_scale: float = 0.1,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -127,6 +138,13 @@ class GaussianCRBM(nn.Module):
         self.log_scale = nn.Parameter(torch.zeros(n_visible, dtype=dtype))
         n_below = n_visible * (n_visible - 1) // 2 if full else 0
         self.below = nn.Parameter(torch.zeros(n_below, dtype=dtype))
+        checks.whole_number("n_spreads", n_spreads, at_least=1)
+        self.log_spread = self.weight_us = self.bias_s = None
+        if n_spreads > 1:
+            steps = torch.linspace(-WIDEST, WIDEST, n_spreads, dtype=dtype)
+            self.log_spread = nn.Parameter(steps)
+            self.weight_us = nn.Parameter(torch.zeros(n_inputs, n_spreads, dtype=dtype))
+            self.bias_s = nn.Parameter(torch.zeros(n_spreads, dtype=dtype))
 
     @torch.no_grad()
     def start_noise(self, covariance: Float[Tensor, "visible visible"]) -> None:
@@ -139,6 +157,13 @@ class GaussianCRBM(nn.Module):
         if self.full:
             unit = root / root.diagonal()[:, None]
             self.below.copy_(unit[self._places])
+
+    @torch.no_grad()
+    def make_gaussian(self) -> None:
+        """Switch off what the hidden units do: one Gaussian for all inputs."""
+        self.weight_vh.zero_()
+        if self.log_spread is not None:
+            self.log_spread.zero_()
 
     @property
     def _places(self) -> tuple[Tensor, Tensor]:
@@ -158,26 +183,49 @@ class GaussianCRBM(nn.Module):
         bits = numbers >> torch.arange(self.n_hidden - 1, -1, -1) & 1
         return bits.to(self.bias_h.dtype)
 
-    def log_weights(self, u: Float[Tensor, "cases inputs"]) -> Tensor:
-        """Log p(h | u) of all hidden states, up to a constant per case."""
+    def log_weights(
+        self, u: Float[Tensor, "cases inputs"]
+    ) -> Float[Tensor, "cases states"]:
+        """Log p(h | u) of the binary units, up to a constant per case."""
         states, root = self.states(), self.root()
         couplings = torch.linalg.solve_triangular(root, self.weight_vh, upper=False)
         field = u @ self.weight_uh + self.bias_h
         return field @ states.T + (states @ couplings.T).square().sum(1) / 2
 
+    def spreads(self) -> Float[Tensor, " spreads"]:
+        """The values of s."""
+        if self.log_spread is None:
+            return self.bias_h.new_ones(1)
+        return self.log_spread.exp()
+
+    def log_prior(
+        self, u: Float[Tensor, "cases inputs"]
+    ) -> Float[Tensor, "cases states spreads"]:
+        """Log p(h, s | u)."""
+        own = self.log_weights(u).log_softmax(1)[..., None]
+        if self.weight_us is None or self.bias_s is None:
+            return own
+        return own + (u @ self.weight_us + self.bias_s).log_softmax(1)[:, None]
+
+    def mean(self, u: Float[Tensor, "cases inputs"]) -> Float[Tensor, "cases visible"]:
+        """E[r | u]."""
+        h = self.log_weights(u).softmax(1) @ self.states()
+        return self.bias_v + h @ self.weight_vh.T
+
     def log_density(
         self, u: Float[Tensor, "cases inputs"], r: Float[Tensor, "cases visible"]
     ) -> Float[Tensor, " cases"]:
         """Log p(r | u); outputs that are not known (NaN) are integrated out."""
-        prior = self.log_weights(u)
+        prior = self.log_prior(u)
         found = prior.new_zeros(len(r))
         for rows, known in patterns(r):
             joint = prior[rows] + self._evidence(r[rows][:, known], known)
-            value = joint.logsumexp(1) - prior[rows].logsumexp(1)
-            found = found.index_add(0, rows, value)
+            found = found.index_add(0, rows, joint.flatten(1).logsumexp(1))
         return found
 
-    def _evidence(self, r: Tensor, known: Tensor) -> Float[Tensor, "cases states"]:
+    def _evidence(
+        self, r: Tensor, known: Tensor
+    ) -> Float[Tensor, "cases states spreads"]:
         """Log density of the known outputs given each hidden state."""
         covariance = (self.root() @ self.root().T)[known][:, known]
         root = torch.linalg.cholesky(covariance)
@@ -187,21 +235,25 @@ class GaussianCRBM(nn.Module):
             for part in (r - self.bias_v[known], shifts)
         )
         distance = x.square().sum(1)[:, None] + means.square().sum(1) - 2 * x @ means.T
-        size = root.diagonal().log().sum() + len(root) / 2 * LOG_2PI
-        return -distance / 2 - size
+        spread = self.spreads()
+        size = root.diagonal().log().sum() + len(root) * (spread.log() + LOG_2PI / 2)
+        return -distance[..., None] / (2 * spread.square()) - size
 
     def mixture(
         self, u: Float[Tensor, "cases inputs"], r: Float[Tensor, "cases visible"] | None
     ) -> GaussianMixture:
         """p(r | u) given the known outputs, the same ones (not NaN) in all cases."""
         covariance = self.root() @ self.root().T
-        shifts = self.states() @ self.weight_vh.T
+        spread = self.spreads()
+        shifts = (self.states() @ self.weight_vh.T).repeat_interleave(len(spread), 0)
+        spread = spread.repeat(2**self.n_hidden)
         offset = self.bias_v.expand(len(u), -1)
-        prior = self.log_weights(u)
+        prior = self.log_prior(u)
         known = None if r is None else ~r[0].isnan()
         if r is None or known is None or not known.any():
-            return GaussianMixture(prior.softmax(1), offset, shifts, covariance)
-        weight = (prior + self._evidence(r[:, known], known)).softmax(1)
+            weight = prior.flatten(1).exp()
+            return GaussianMixture(weight, offset, shifts, covariance, spread)
+        weight = (prior + self._evidence(r[:, known], known)).flatten(1).softmax(1)
         gain = torch.linalg.solve(covariance[known][:, known], covariance[known]).T
         moved = offset + (r[:, known] - self.bias_v[known]) @ gain.T
         return GaussianMixture(
@@ -211,6 +263,7 @@ class GaussianCRBM(nn.Module):
             torch.where(
                 known | known[:, None], 0, covariance - gain @ covariance[known]
             ),
+            spread,
         )
 
 
