@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+import pandas as pd
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -27,3 +29,14 @@ def test_a_small_cd_loss_promises_nothing_about_predictions():
             assert error < 0.01
         else:  # always guessing one picture is wrong in half of the pixels that differ
             assert error > 0.2
+
+
+def test_tickets_are_a_table_whose_labels_depend_on_each_other(tmp_path):
+    write = load("tickets").write
+    write(tmp_path / "tickets.csv", 1000, seed=0)
+    write(tmp_path / "new.csv", 20, seed=1, labels=False)
+    frame = pd.read_csv(tmp_path / "tickets.csv")
+    assert list(pd.read_csv(tmp_path / "new.csv")) == list(frame.columns[:5])
+    assert frame.isna().any().any()
+    both = frame.billing * frame.bug
+    assert frame.cancel[both == 1].mean() > frame.cancel[both == 0].mean() + 0.3
