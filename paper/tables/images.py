@@ -64,7 +64,7 @@ class Experiment:
     folds: Sequence[int] | None = None
     n_short: int = 0
     models: Mapping[str, Mapping[str, Any]] = field(
-        default_factory=lambda: {OURS: {}, PER_PIXEL: {"n_hidden": 0}}
+        default_factory=lambda: {PER_PIXEL: {"n_hidden": 0}, OURS: {}}
     )
 
 
@@ -73,9 +73,9 @@ class Experiment:
 _DIGITS: dict[str, Any] = {
     "channels": [32, 64],
     "batch_size": 64,
-    "learning_rate": 4e-3,
+    "learning_rate": 1.6e-2,
     "n_hidden": 8,
-    "n_epochs": 8,
+    "n_epochs": 16,
 }
 _QUADRANTS: dict[str, Any] = {
     **_DIGITS,
@@ -99,12 +99,10 @@ _MAPS: dict[str, Any] = {
     "n_train": 10_000,
 }
 EXPERIMENTS = {
-    "occluded": Experiment(
-        partial(load_noisy, "occluded"), measure_restored, _DIGITS, n_short=1
-    ),
+    "occluded": Experiment(partial(load_noisy, "occluded"), measure_restored, _DIGITS),
     "horses": Experiment(load_horses, measure_labelled, _PHOTOS, folds=range(5)),
     "corrupted": Experiment(
-        partial(load_noisy, "corrupted"), measure_restored, _DIGITS, n_short=1
+        partial(load_noisy, "corrupted"), measure_restored, _DIGITS
     ),
     **{
         name: Experiment(

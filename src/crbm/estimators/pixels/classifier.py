@@ -24,6 +24,7 @@ from crbm.estimators.pixels.answers import Labeller
 from crbm.estimators.pixels.batches import ImageBatches, Scaling
 from crbm.models import ConvCRBM
 from crbm.models.unet import UNet
+from crbm.models.unet_versions import NEWEST, VERSIONS
 from crbm.objectives import ExactLikelihood, Objective, Perceptron
 from crbm.training import distributed
 from crbm.training.randomness import seeding
@@ -31,6 +32,7 @@ from crbm.training.schedule import OneCycleSchedule
 from crbm.units import BERNOULLI, Categorical
 
 PREDICTIONS = ("marginals", "mode")
+PRECISIONS = ("auto", "float32", "bfloat16")
 MOST_HIDDEN = 256
 
 
@@ -65,8 +67,9 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         Maps of hidden units coupled to the pixels around them, instead of a unit of the
         whole image, and the side of their window. Inference is approximate then.
     objective
-        The objective of training; by default the exact likelihood, or CD-PercLoss where
-        there are maps of hidden units.
+        The objective of training; by default the mean of the exact likelihoods of the
+        mask and of its single pixels, or CD-PercLoss where there are maps of hidden
+        units.
     prediction
         "marginals": each pixel has its likeliest label, which makes few errors per
         pixel; "mode": a likely mask as a whole, which makes more masks entirely right.
@@ -85,6 +88,10 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         it rises for a tenth of the updates and then falls to 0.
     random_state
         Seed of all randomness, as in scikit-learn.
+    precision
+        Of the convolutions of the U-Net while it is trained: "float32"; "bfloat16",
+        twice as fast on processors that compute with it; or "auto", the latter on
+        those. Predictions are always made in float32.
     n_threads
         Threads to compute with; chosen by size unless given.
     progress
@@ -134,6 +141,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
     batch_size: int = 8
     learning_rate: float = 4e-3
     random_state: Any = None
+    precision: str = "auto"
     n_threads: int | None = None
     progress: bool | None = False
 
@@ -198,7 +206,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             generator=generator,
-            optimizer=torch.optim.AdamW,
+            optimizer=partial(torch.optim.AdamW, fused=True),
             hooks=[OneCycleSchedule(batches.n_batches)],
             n_threads=self.n_threads,
             progress=self.progress,
@@ -208,9 +216,13 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
     def _objective(self) -> Objective:
         if self.objective is not None:
             return self.objective
-        return Perceptron() if self.n_hidden_channels else ExactLikelihood()
+        if self.n_hidden_channels:
+            return Perceptron()
+        return ExactLikelihood(marginals=float(self.n_hidden > 0))
 
-    def _new_model(self, generator: Generator | None) -> ConvCRBM:
+    def _new_model(
+        self, generator: Generator | None, network_version: int = NEWEST
+    ) -> ConvCRBM:
         visible = BERNOULLI if self.n_labels_ == 2 else Categorical(self.n_labels_)
         n_modes = 0 if self.n_hidden_channels else self.n_hidden
         make = partial(
@@ -227,13 +239,15 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
             return make()
         with seeding(generator, stream=3):  # modules draw from the global generator
             n_maps = visible.width * (1 + n_modes) + n_modes + self.n_hidden_channels
-            return make(network=self._new_network(n_maps))
+            return make(network=self._new_network(n_maps, network_version))
 
-    def _new_network(self, n_maps: int) -> nn.Module:
+    def _new_network(self, n_maps: int, version: int) -> nn.Module:
         if self.network == "unet":
-            network: nn.Module = UNet(
+            make = VERSIONS[version]
+            network: nn.Module = make(
                 self.n_channels_, n_maps, self.channels, self.patch
             )
+            network.precision = _dtype(self.precision)
         elif isinstance(self.network, nn.Module):
             network = copy.deepcopy(self.network)
         else:
@@ -255,6 +269,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         checks.whole_number("batch_size", self.batch_size, at_least=1)
         checks.positive("learning_rate", self.learning_rate)
         checks.one_of("prediction", self.prediction, PREDICTIONS)
+        checks.one_of("precision", self.precision, PRECISIONS)
         if self.n_labels is not None:
             checks.whole_number("n_labels", self.n_labels, at_least=2)
         if self.n_hidden == 1 or self.n_hidden > MOST_HIDDEN:
@@ -386,3 +401,14 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "history_")
+
+
+def _dtype(precision: str) -> torch.dtype:
+    """The type of numbers for the parameter `precision`."""
+    if precision == "auto":
+        is_fast = (
+            torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        )
+        precision = "bfloat16" if is_fast else "float32"
+    chosen: torch.dtype = getattr(torch, precision)
+    return chosen

@@ -15,14 +15,16 @@ from crbm import checks, persistence
 from crbm.estimators import file_checks
 from crbm.estimators.files import plain_value, restored_parameters
 from crbm.estimators.pixels.batches import Scaling
+from crbm.models.unet_versions import NEWEST, VERSIONS
 from crbm.preprocessing.packing import below
 from crbm.training import History, distributed
 
 if TYPE_CHECKING:
     from crbm.estimators.pixels.classifier import PixelClassifier
 
-OF_THE_RUN = ("n_threads", "progress", "network", "augment")
+OF_THE_RUN = ("n_threads", "progress", "network", "augment", "precision")
 OWN_NETWORK = "own"
+UNSTORED_VERSION = 2  # of the network in files that name none
 EXAMPLES = "examples."  # the names of the tensors of example images start with this
 
 
@@ -51,6 +53,7 @@ def description(classifier: PixelClassifier) -> dict[str, Any]:
         "fitted": {
             "n_channels_": classifier.n_channels_,
             "n_labels_": classifier.n_labels_,
+            "network_version_": NEWEST,
             "scaling_": list(classifier.scaling_),
             "history_": classifier.history_.as_dict(),
             "trained_on_": getattr(classifier, "trained_on_", {}),
@@ -86,7 +89,7 @@ def restore(
     _restore_fitted(classifier, described["fitted"])
     examples = below(EXAMPLES, tensors)
     weights = {k: t for k, t in tensors.items() if not k.startswith(EXAMPLES)}
-    _restore_model(classifier, weights)
+    _restore_model(classifier, weights, described["fitted"])
     trained_on = described["fitted"].get("trained_on_", {})
     if not isinstance(trained_on, dict):
         raise ValueError("`trained_on_` is not a dictionary")
@@ -110,7 +113,9 @@ def _restore_fitted(classifier: PixelClassifier, fitted: dict[str, Any]) -> None
     classifier.history_ = History.from_dict(fitted["history_"])
 
 
-def _restore_model(classifier: PixelClassifier, tensors: dict[str, Tensor]) -> None:
+def _restore_model(
+    classifier: PixelClassifier, tensors: dict[str, Tensor], fitted: dict[str, Any]
+) -> None:
     """The model with the stored weights.
 
     It is made on the meta device, which holds no numbers, so that sizes that a file
@@ -120,11 +125,26 @@ def _restore_model(classifier: PixelClassifier, tensors: dict[str, Tensor]) -> N
         model = classifier._new_model(None)
         model.load_state_dict(tensors)
     else:
+        version = _network_version(classifier, tensors, fitted)
         with torch.device("meta"):
-            model = classifier._new_model(None)
+            model = classifier._new_model(None, version)
         model.load_state_dict(tensors, assign=True)
     dtypes = {parameter.dtype for parameter in model.parameters()}
     if dtypes != {torch.float32}:
         raise ValueError(f"the weights are of the types {sorted(map(str, dtypes))}")
     classifier.model_ = model.requires_grad_().eval()
     classifier.classes_ = np.arange(classifier.n_labels_)  # which fit the tensors
+
+
+def _network_version(
+    classifier: PixelClassifier, tensors: dict[str, Tensor], fitted: dict[str, Any]
+) -> int:
+    """The version of the built-in network that a file has weights of."""
+    version = fitted.get("network_version_", UNSTORED_VERSION)
+    if classifier.network == "unet" and "network.first.0.weight" not in tensors:
+        raise ValueError(
+            "its built-in network is version 1, which only development versions before "
+            "commit 8d59274 have; load it with one of them, or train it again"
+        )
+    checks.one_of("network_version_", version, VERSIONS)
+    return int(version)
