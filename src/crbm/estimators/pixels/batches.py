@@ -85,17 +85,21 @@ class ImageBatches:
         """Batches in random order, drawn from torch's global generator."""
         return DataLoader(
             self,  # type: ignore[arg-type]
-            batch_sampler=_SimilarSizes(self._sizes(), self.batch_size),
+            batch_sampler=_SimilarSizes(_sizes(self.images), self.batch_size),
             collate_fn=self._collate,
         )
 
-    def _sizes(self) -> np.ndarray:
-        return np.array([image.shape[:2] for image in self.images])
-
     def _collate(self, numbers: list[int]) -> Batch:
-        height, width = self._sizes()[numbers].max(0).tolist()
-        u = torch.stack([_padded(self.images[n], height, width) for n in numbers])
-        labels = torch.stack([_padded_mask(self.masks[n], u) for n in numbers])
+        images = [self.images[number] for number in numbers]
+        masks = [self.masks[number] for number in numbers]
+        sizes = _sizes(images)
+        height, width = sizes.max(0).tolist()
+        if (sizes != sizes[0]).any():
+            u = torch.stack([_padded(image, height, width) for image in images])
+            labels = torch.stack([_padded_mask(mask, u) for mask in masks])
+        else:
+            u = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).float()
+            labels = torch.from_numpy(np.stack(masks))
         if self.augment is not None:
             u, labels = self.augment(u, labels, torch.default_generator)
         return Batch(self.scaling(u), encode_labels(labels, self.n_labels, u))
@@ -121,6 +125,11 @@ class _SimilarSizes:
         batches = list(order.split(self.batch_size))
         for place in torch.randperm(len(batches)).tolist():
             yield batches[place].tolist()
+
+
+def _sizes(images: Sequence[np.ndarray]) -> np.ndarray:
+    """Heights and widths."""
+    return np.array([image.shape[:2] for image in images])
 
 
 def to_tensor(image: np.ndarray) -> Tensor:
