@@ -15,6 +15,11 @@ from crbm.objectives.base import added_later
 from crbm.objectives.candidate_likelihood import against_all
 from crbm.types import Batch, Contrast, States
 
+NEEDS_FEW = (
+    "`marginals` needs a model with few hidden states, or without hidden units; set it "
+    "to 0 here."
+)
+NEEDS_DISCRETE = "`marginals` needs binary or categorical outputs; set it to 0 here."
 TINY = 1e-30  # below the weight of any hidden state that counts
 
 
@@ -58,10 +63,7 @@ class ExactLikelihood:
                 return _with_marginals(energy, batch.v, self.marginals)
             return _over_hidden_states(energy, batch.v)
         if self.marginals:
-            raise ValueError(
-                "`marginals` needs a model with few hidden states, or without hidden "
-                "units; use it with 0 here."
-            )
+            raise ValueError(NEEDS_FEW)
         return against_all(energy, batch._replace(candidates=None))
 
 
@@ -82,36 +84,54 @@ def _with_marginals(energy: BipartiteEnergy, v: Tensor, share: float) -> Contras
     output is known. All of them have the hidden states in common, so that their sum is
     again one weighted mean of the outputs per hidden state.
     """
+    if not energy.visible.is_finite or len(energy.visible.layer(v.shape[-1])) > 1:
+        raise ValueError(NEEDS_DISCRETE)
     joint = _over_hidden_states(energy, v)
-    everything, units = joint.negative, energy.visible
-    means, prior, h = everything.v, everything.weight[..., None], everything.cache
-    least = torch.finfo(v.dtype).eps
-    losses = units.log_losses(means, v[:, None], least).nan_to_num()
-    scores = prior.log() - losses  # nothing is learned from an unknown output
-    given_one = scores.softmax(1)  # p(h | v_i) of each output i
-    by_state = given_one.sum(-1, keepdim=True)
-    moved = (v[:, None] - means).nan_to_num().unflatten(-1, (losses.shape[-1], -1))
-    total = by_state * means + (given_one[..., None] * moved).flatten(-2)
+    everything, width = joint.negative, energy.visible.width
+    assert isinstance(everything, States)
+    means, prior, h = everything.v, everything.weight, everything.cache
+    assert prior is not None
+    # Nothing is learned from an unknown output: its difference is 0, so that it is
+    # certain whatever the hidden state.
+    moved = (v[:, None] - means).nan_to_num_().unflatten(-1, (-1, width))
+    given_one, losses = _given_one(moved, prior)
+    by_state = given_one.sum(-1)
     given_all, data = _given_all(energy, v, h)
-    weight = given_all + share * by_state
-    v = (given_all * data + share * total) / weight.clamp(min=TINY)
-    scale, n_units = 1 / (1 + share), losses.shape[-1]
+    weight = (given_all + share * by_state).clamp(min=TINY)
+    parts = (given_all, share * by_state, share)
+    for_data, for_means, for_moved = (part / weight for part in parts)
+    v = (given_one * for_moved[..., None])[..., None].mul(moved).flatten(-2)
+    v = v.addcmul_(means, for_means[..., None])
+    v = v.addcmul_(data, for_data[..., None])
+    scale, n_units = 1 / (1 + share), moved.shape[-2]
     return Contrast(
-        States(v, scale * weight[..., 0], cache=h),
-        States(means, scale * (1 + share * n_units) * everything.weight, cache=h),
-        loss=scale * (joint.loss - share * scores.logsumexp(1).sum(-1)),
+        States(v, scale * weight, cache=h),
+        States(means, scale * (1 + share * n_units) * prior, cache=h),
+        loss=scale * (joint.loss + share * losses),
     )
 
 
+def _given_one(moved: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
+    """p(h | v_i) for each output i, (batch, states, units), and -sum_i log p(v_i).
+
+    `moved` is v_i - E[v_i | h], with the numbers of a unit in the last dimension. One
+    minus half its absolute sum is p(v_i | h); a binary unit has only one of two halves.
+    """
+    half = 1.0 if moved.shape[-1] == 1 else 0.5
+    likely = torch.sub(1, moved.abs().sum(-1), alpha=half)
+    likely = likely.clamp_(min=torch.finfo(moved.dtype).eps).mul_(prior[..., None])
+    total = likely.sum(1)
+    return likely.div_(total[:, None]), -total.log().sum(-1)
+
+
 def _given_all(energy: BipartiteEnergy, v: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-    """p(h | v) of the hidden states, (batch, states, 1), and E[v | h] with v known."""
+    """p(h | v) of the hidden states, (batch, states), and E[v | h] with v known."""
     if v.sum().isnan():
         agreeing, _ = enumeration.joint_states(energy.clamp(v))
         assert agreeing.weight is not None
-        return agreeing.weight[..., None], agreeing.v
+        return agreeing.weight, agreeing.v
     scores = (h @ energy.hidden_field(v)[..., None])[..., 0]
-    scores = scores + energy.hidden.log_base(h)
-    return scores.softmax(-1)[..., None], v[:, None]
+    return (scores + energy.hidden.log_base(h)).softmax(-1), v[:, None]
 
 
 def _independent(energy: Energy, batch: Batch) -> Contrast:
