@@ -40,22 +40,6 @@ def measure_restored(classifier: Any, test: Part, *, with_nll: bool = True) -> O
     return Outcome(found, details)
 
 
-def measure_completed(classifier: Any, test: Part) -> Outcome:
-    """-log p of the quadrants that are not seen, given those that are, in nats."""
-    images, masks = np.asarray(test.images), np.asarray(test.masks)
-    whole = classifier.score_samples(images, masks)
-    seen = classifier.score_samples(images, np.asarray(test.known))
-    predicted = classifier.predict(images, known=np.asarray(test.known))
-    return Outcome(
-        {
-            "nll": float((seen - whole).mean()),
-            "all": 100 * metrics.all_error(masks, predicted),
-            "whole": 100 * metrics.whole_accuracy(masks, predicted),
-        },
-        {},
-    )
-
-
 def measure_labelled(classifier: Any, test: Part) -> Outcome:
     """Intersection over union, right pixels and the joint -log p in nats."""
     images, masks = list(test.images), list(test.masks)

@@ -12,7 +12,7 @@ from crbm import datasets
 from crbm.types import Batch
 from paper.tables.denoising import load_digits
 
-HALF = 14  # pixels of a quadrant's side
+SIDE = 28  # pixels of a digit
 
 
 class Part(NamedTuple):
@@ -56,25 +56,6 @@ def load_noisy(kind: str, fold: int | None, quick: bool) -> Task:
     return Task(train, test, add_noise)
 
 
-def load_quadrants(n_visible: int, fold: int | None, quick: bool) -> Task:
-    """Digits of which `n_visible` quadrants are seen, as Sohn et al. (2015).
-
-    The image has two channels: the visible pixels, and where they are.
-    """
-    digits = load_digits("occluded", quick=quick)
-    seen = np.zeros((2 * HALF, 2 * HALF), np.uint8)
-    for top, left in ((HALF, 0), (0, 0), (HALF, HALF))[:n_visible]:
-        seen[top : top + HALF, left : left + HALF] = 1
-
-    def part(v: Tensor | None) -> Part:
-        clean = _bytes(v)
-        images = np.stack([clean * seen, np.broadcast_to(seen, clean.shape)], -1)
-        known = np.where(seen, clean.astype(np.int64), -1)
-        return Part(images, clean, known)
-
-    return Task(part(digits.train.v), part(digits.test.v), augment=False)
-
-
 def load_horses(fold: int | None, quick: bool, *, name: str = "horses") -> Task:
     """200 horses to learn from and the others, 128 of 328, to test on."""
     data = datasets.load(name)
@@ -95,7 +76,7 @@ def load_camvid(fold: int | None, quick: bool) -> Task:
 
 def _bytes(flat: Tensor | None) -> np.ndarray:
     assert flat is not None
-    return flat.to(torch.uint8).reshape(-1, 2 * HALF, 2 * HALF).numpy()
+    return flat.to(torch.uint8).reshape(-1, SIDE, SIDE).numpy()
 
 
 def _select(data: Any, rows: np.ndarray) -> Part:
