@@ -22,7 +22,7 @@ from paper.tables.denoising import load_digits
 
 SIDE, HALF = 28, 14
 CORNERS = ((HALF, 0), (0, 0), (HALF, HALF))  # in the order of Sohn et al. (2015)
-N_SCORED, N_CHAINS, N_TEMPERATURES = 2000, 10, 2000
+N_SCORED, N_CHAINS, N_TEMPERATURES = 500, 10, 2000
 PIECE = 250  # digits at once
 
 

@@ -159,14 +159,18 @@ EXPERIMENTS = {
         for number, name in enumerate(QUADRANTS, 1)
     },
     "horses": _pixels(load_horses, measure_labelled, _PHOTOS, folds=range(5)),
-    "corrupted": _pixels(partial(load_noisy, "corrupted"), measure_restored, _DIGITS),
+    "corrupted": _pixels(
+        partial(load_noisy, "corrupted"), measure_restored, {**_DIGITS, "n_epochs": 8}
+    ),
     "camvid": _pixels(
-        load_camvid, measure_labelled, {**_PHOTOS, "n_epochs": 40, "ignore": UNLABELLED}
+        load_camvid,
+        measure_labelled,
+        {**_PHOTOS, "n_hidden": 4, "n_epochs": 40, "ignore": UNLABELLED},
     ),
     "horses-full": _pixels(
         partial(load_horses, name="horses-full"),
         measure_labelled,
-        {**_PHOTOS, "patch": 4, "batch_size": 8, "n_epochs": 40},
+        {**_PHOTOS, "patch": 4, "batch_size": 8, "n_epochs": 20},
         folds=range(3),
     ),
 }

@@ -1,5 +1,7 @@
 """The image experiments: declared cells, tasks and measures."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -22,11 +24,8 @@ class Stub:
         self.prediction = prediction
         return self
 
-    def predict(self, images, known=None):
-        ones = [np.ones(np.shape(image)[:2], int) for image in images]
-        if known is not None:
-            return np.where(known >= 0, known, np.stack(ones))
-        return np.stack(ones)
+    def predict(self, images):
+        return np.stack([np.ones(np.shape(image)[:2], int) for image in images])
 
     def score(self, images, masks):
         return float(np.mean([mask == 1 for mask in masks]))
@@ -43,30 +42,6 @@ def test_restored_digits_are_measured_as_in_table_2():
     nll = -(7 * np.log(0.75) + np.log(0.25)) / 2
     expected = {"all": 100 / 8, "changed": 100 / 3, "whole": 50.0, "nll": nll}
     assert outcome.metrics == pytest.approx(expected)
-
-
-def test_completed_digits_count_only_the_unseen_pixels():
-    masks = RNG.integers(0, 2, (3, 28, 28)).astype(np.uint8)
-    known = np.where(np.arange(28) < 14, masks.astype(int), -1)
-    outcome = image_measures.measure_completed(Stub(), Part(masks, masks, known))
-    unseen = masks[:, :, 14:]
-    nll = -np.log(np.where(unseen == 1, 0.75, 0.25)).sum() / 3
-    assert outcome.metrics["nll"] == pytest.approx(nll)
-    assert outcome.metrics["all"] == pytest.approx(50 * (unseen == 0).mean())
-
-
-def test_quadrants_show_what_is_known_and_nothing_else(monkeypatch):
-    v = torch.ones(2, 784)
-    digits = type("Digits", (), {"train": Part(None, None), "test": None})()
-    batch = type("Batch", (), {"v": v, "u": v})()
-    digits.train = digits.test = batch
-    monkeypatch.setattr(image_tasks, "load_digits", lambda kind, quick: digits)
-    for n_visible, share in ((1, 0.25), (2, 0.5), (3, 0.75)):
-        task = image_tasks.load_quadrants(n_visible, None, False)
-        seen = task.test.images[..., 1]
-        assert seen.mean() == share
-        assert (task.test.images[..., 0] == seen).all()  # the digits are all ones
-        assert ((task.test.known >= 0) == seen).all()
 
 
 def test_fresh_noise_leaves_the_masks_alone(monkeypatch):
@@ -91,8 +66,8 @@ def test_cells_are_distinct_and_the_baseline_differs_in_hidden_units_only():
     cells = images.cells(list(images.EXPERIMENTS), quick=False)
     cells += images.objective_cells(quick=False)
     assert len({cell.key for cell in cells}) == len(cells)
-    for name in images.EXPERIMENTS:
-        ours, baseline = cells_of(cells, name, images.OURS, images.PER_PIXEL)
+    for name, experiment in images.EXPERIMENTS.items():
+        baseline, ours = cells_of(cells, name, *experiment.models)
         assert {**ours.config, "n_hidden": 0} == dict(baseline.config)
         assert ours.config["n_hidden"] > 0
 
@@ -108,18 +83,19 @@ def cells_of(cells, dataset, *models):
 def test_a_cell_runs_and_its_row_is_in_the_report(monkeypatch, tmp_path):
     pictures = RNG.integers(0, 256, (6, 8, 8), np.uint8)
     part = Part(list(pictures), list((pictures > 100).astype(int)))
-    small = images.Experiment(
-        lambda fold, quick: Task(part, part, augment=False),
-        image_measures.measure_labelled,
-        {"channels": [4, 4], "n_hidden": 2, "n_epochs": 1},
-        folds=(0,),
+    run = partial(
+        images.run_classifier,
+        load=lambda fold, quick: Task(part, part, augment=False),
+        measure=image_measures.measure_labelled,
     )
+    parameters = {"channels": [4, 4], "n_hidden": 2, "n_epochs": 1}
+    small = images.Experiment(run, parameters, folds=(0,))
     monkeypatch.setattr(images, "EXPERIMENTS", {"small": small})
     store = Store(tmp_path / "images.jsonl")
     rows = images.complete(store, echo=lambda text: None)
-    assert [row["model"] for row in rows] == [images.OURS, images.PER_PIXEL]
+    assert [row["model"] for row in rows] == [images.PER_PIXEL, images.OURS]
     text = report.write(store, tmp_path).read_text()
-    assert f"| ConvCRBM | {rows[0]['metrics']['whole']:.2f}" in text
+    assert f"| ConvCRBM | {rows[1]['metrics']['whole']:.2f}" in text
     page = pages.render("<!-- rows: images -->\n<!-- end -->", tmp_path)
     assert "### small" in page
     assert report.tables(rows, level=3) in page
