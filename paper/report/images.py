@@ -19,8 +19,10 @@ images that are entirely right (`whole`; of digits those of the mode, while thei
 errors per pixel are those of the likeliest label of each pixel); intersection over
 union, mean over images (`iou`) or over classes (`iou_of_classes`); right pixels
 (`accuracy`).
-In nats: `nll`, the mean of -log p(mask | image). It is exact, except with maps
-of hidden units, where it would take longer than the training and is left out.
+In nats: `nll`, the mean of -log p(mask | image). It is exact, except for the
+`NetworkCRBM` of quadrants, where log Z is estimated by annealed importance sampling
+on the first 500 test digits; with maps of hidden units it would take longer than the
+training and is left out.
 """
 
 

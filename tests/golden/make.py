@@ -51,9 +51,12 @@ KINDS = {
     },
     "table": lambda: crbm.LogisticClassifier(**QUICK),
     "regressor": lambda: crbm.CRBMRegressor(n_hidden=2, n_epochs=3, random_state=0),
-    "pixels": lambda: crbm.PixelClassifier(
-        channels=(2, 4), n_hidden=2, n_epochs=2, random_state=0
-    ),
+    **{
+        f"pixels{network}": lambda: crbm.PixelClassifier(
+            channels=(2, 4), n_hidden=2, n_epochs=2, random_state=0
+        )
+        for network in ("", "-unet-3")  # the built-in network of the day
+    },
 }
 
 
