@@ -58,8 +58,10 @@ def _print_held_out(found: Mapping[str, Any]) -> None:
 
     is_pixels = "image_iou" in next(iter(found["metrics"].values()))
     titled, cases = (of_pixels.titled, "images") if is_pixels else (of_labels, "rows")
+    n_cases = found["n_cases"]
+    held_out = cases if n_cases > 1 else cases.removesuffix("s")
     typer.echo(
-        f"On {found['n_cases']} held-out {cases}, learned from the other "
+        f"On {n_cases} held-out {held_out}, learned from the other "
         f"{found['n_train']}; the saved model has learned from all {cases}:"
     )
     _print_rows([{"": name, **titled(s)} for name, s in found["metrics"].items()])

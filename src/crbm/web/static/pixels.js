@@ -79,7 +79,7 @@ function examples(images, photo) {
 
 function legend(model) {
   const items = model.label_names.map((name, label) => {
-    const swatch = element("span", { className: "swatch" });
+    const swatch = element("span", { className: "swatch label" });
     swatch.style.background = model.colours[label];
     return element("li", {}, swatch, name);
   });
