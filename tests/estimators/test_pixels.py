@@ -39,7 +39,7 @@ def tiny():
     images = rng.random((40, 2, 3))
     masks = np.where(rng.random((40, 1, 1)) < 0.5, images > 0.4, images < 0.6)
     return crbm.PixelClassifier(
-        **{**QUICK, "n_epochs": 60, "batch_size": 10},
+        **{**QUICK, "n_epochs": 20, "batch_size": 10},
         patch=1,
         augment=False,
         learning_rate=0.03,
