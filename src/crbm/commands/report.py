@@ -158,8 +158,8 @@ def held_out_section(
     held_out = cases if n_cases > 1 else cases.removesuffix("s")
     return (
         f"<h2>{n_cases} held-out {held_out}</h2><p>Each answer was learned from the "
-        f"other {n_train} {cases}. The saved model has learned from all of them. {remark}</p>"
-        f"{table}"
+        f"other {n_train} {cases}. The saved model has learned from all of them. "
+        f"{remark}</p>{table}"
     )
 
 
