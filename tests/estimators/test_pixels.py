@@ -36,10 +36,10 @@ def fitted():
 def tiny():
     """A model of 2 x 3 images, whose masks can be enumerated."""
     rng = np.random.default_rng(1)
-    images = rng.random((40, 2, 3))
-    masks = np.where(rng.random((40, 1, 1)) < 0.5, images > 0.4, images < 0.6)
+    images = rng.random((400, 2, 3))
+    masks = np.where(rng.random((400, 1, 1)) < 0.5, images > 0.4, images < 0.6)
     return crbm.PixelClassifier(
-        **{**QUICK, "n_epochs": 20, "batch_size": 10},
+        **{**QUICK, "n_epochs": 10, "batch_size": 20},
         patch=1,
         augment=False,
         learning_rate=0.03,
