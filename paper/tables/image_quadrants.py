@@ -62,9 +62,11 @@ def fit(
     n_seen, n_pixels, n_hidden = train.u.shape[1], train.v.shape[1], config["n_hidden"]
     generator = Generator().manual_seed(seed)
     network = make_network(n_seen, n_pixels, n_hidden, config["width"], generator)
+    last = network[-1]
+    assert isinstance(last, nn.Linear)
     with torch.no_grad():
         share = (train.v.sum(0) + 1) / (train.n_cases + 2)
-        network[-1].bias[:n_pixels] = torch.logit(share)
+        last.bias[:n_pixels] = torch.logit(share)
     model = crbm.NetworkCRBM(network, n_pixels, n_hidden, generator)
     objective: objectives.Objective = objectives.ExactLikelihood()
     if n_hidden:

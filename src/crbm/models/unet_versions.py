@@ -1,4 +1,4 @@
-"""Built-in networks of earlier versions, for files that hold their weights."""
+"""The built-in network and its earlier versions, whose weights files hold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from torch.nn.functional import interpolate, pad, pixel_shuffle, pixel_unshuffle
 from crbm.models.unet import Block, UNet, convolution
 
 NEWEST = 3
+SUPPORTED = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # of torch.cpu
+PRECISIONS = ("auto", "float32", "bfloat16")
 
 
 class UNetWithWindow(nn.Module):
@@ -71,3 +73,29 @@ class UNetWithWindow(nn.Module):
 
 
 VERSIONS = {2: UNetWithWindow, NEWEST: UNet}
+
+
+def make(
+    version: int,
+    n_inputs: int,
+    n_outputs: int,
+    channels: Sequence[int],
+    patch: int,
+    *,
+    precision: str = "auto",
+) -> nn.Module:
+    """A network of a version; `precision` is one of `PRECISIONS`."""
+    network: nn.Module = VERSIONS[version](n_inputs, n_outputs, channels, patch)
+    if isinstance(network, UNet):
+        network.precision = _dtype(precision)
+    return network
+
+
+def _dtype(precision: str) -> torch.dtype:
+    """The type of numbers of a precision; "auto" depends on the processor."""
+    if precision == "auto":
+        asked = (getattr(torch.cpu, name, None) for name in SUPPORTED)
+        is_fast = any(is_supported() for is_supported in asked if is_supported)
+        precision = "bfloat16" if is_fast else "float32"
+    chosen: torch.dtype = getattr(torch, precision)
+    return chosen

@@ -91,6 +91,7 @@ def _with_marginals(energy: BipartiteEnergy, v: Tensor, share: float) -> Contras
     assert isinstance(everything, States)
     means, prior, h = everything.v, everything.weight, everything.cache
     assert prior is not None
+    assert joint.loss is not None
     # Nothing is learned from an unknown output: its difference is 0, so that it is
     # certain whatever the hidden state.
     moved = (v[:, None] - means).nan_to_num_().unflatten(-1, (-1, width))

@@ -22,9 +22,8 @@ from crbm.estimators import encoding, members
 from crbm.estimators.pixels import answers, arrays, augmentation, files
 from crbm.estimators.pixels.answers import Labeller
 from crbm.estimators.pixels.batches import ImageBatches, Scaling
-from crbm.models import ConvCRBM
+from crbm.models import ConvCRBM, unet_versions
 from crbm.models.unet import UNet
-from crbm.models.unet_versions import NEWEST, VERSIONS
 from crbm.objectives import ExactLikelihood, Objective, Perceptron
 from crbm.training import distributed
 from crbm.training.randomness import seeding
@@ -32,7 +31,6 @@ from crbm.training.schedule import OneCycleSchedule
 from crbm.units import BERNOULLI, Categorical
 
 PREDICTIONS = ("marginals", "mode")
-PRECISIONS = ("auto", "float32", "bfloat16")
 MOST_HIDDEN = 256
 
 
@@ -221,7 +219,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         return ExactLikelihood(marginals=float(self.n_hidden > 0))
 
     def _new_model(
-        self, generator: Generator | None, network_version: int = NEWEST
+        self, generator: Generator | None, network_version: int = unet_versions.NEWEST
     ) -> ConvCRBM:
         visible = BERNOULLI if self.n_labels_ == 2 else Categorical(self.n_labels_)
         n_modes = 0 if self.n_hidden_channels else self.n_hidden
@@ -243,11 +241,8 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
 
     def _new_network(self, n_maps: int, version: int) -> nn.Module:
         if self.network == "unet":
-            make = VERSIONS[version]
-            network: nn.Module = make(
-                self.n_channels_, n_maps, self.channels, self.patch
-            )
-            network.precision = _dtype(self.precision)
+            sizes = self.n_channels_, n_maps, self.channels, self.patch
+            network = unet_versions.make(version, *sizes, precision=self.precision)
         elif isinstance(self.network, nn.Module):
             network = copy.deepcopy(self.network)
         else:
@@ -269,7 +264,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         checks.whole_number("batch_size", self.batch_size, at_least=1)
         checks.positive("learning_rate", self.learning_rate)
         checks.one_of("prediction", self.prediction, PREDICTIONS)
-        checks.one_of("precision", self.precision, PRECISIONS)
+        checks.one_of("precision", self.precision, unet_versions.PRECISIONS)
         if self.n_labels is not None:
             checks.whole_number("n_labels", self.n_labels, at_least=2)
         if self.n_hidden == 1 or self.n_hidden > MOST_HIDDEN:
@@ -401,14 +396,3 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "history_")
-
-
-def _dtype(precision: str) -> torch.dtype:
-    """The type of numbers for the parameter `precision`."""
-    if precision == "auto":
-        is_fast = (
-            torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        )
-        precision = "bfloat16" if is_fast else "float32"
-    chosen: torch.dtype = getattr(torch, precision)
-    return chosen
