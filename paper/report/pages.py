@@ -32,6 +32,7 @@ PAGES = (
     "docs/after_2011.md",
     "docs/objectives.md",
     "docs/outputs.md",
+    "docs/tutorials/motion.md",
 )
 BLOCK = re.compile(r"(<!-- rows: ([\w-]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 
@@ -109,7 +110,11 @@ TABLES: dict[str, Callable[[Path], str]] = {
         _rows(folder, rules.EXPERIMENT)
     ),
     "letters": lambda folder: class_tables.letters(_rows(folder, outputs.EXPERIMENT)),
+    "unseen": lambda folder: class_tables.unseen(_rows(folder, outputs.EXPERIMENT)),
     "digits": lambda folder: class_tables.digits(_rows(folder, outputs.EXPERIMENT)),
+    "motion": lambda folder: real_targets.motion_table(
+        _rows(folder, outputs.EXPERIMENT)
+    ),
     "real-errors": lambda folder: real_targets.table(
         _rows(folder, outputs.EXPERIMENT), "rrmse"
     ),

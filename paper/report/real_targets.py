@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import mean, stdev
 
 from paper.engine.store import Row
-from paper.tables import multi_target
+from paper.tables import motion, multi_target, outputs
 
 
 def table(rows: Sequence[Row], measure: str) -> str:
@@ -33,6 +33,32 @@ def table(rows: Sequence[Row], measure: str) -> str:
             best = min(mean(values) for values in own.values())
             cells = [_cell(own.get(m, []), best) for m in models]
             lines.append([name, *cells, str(min(map(len, own.values())))])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def motion_table(rows: Sequence[Row]) -> str:
+    """One row per model of the next frame, with its error and likelihood.
+
+    Examples
+    --------
+    >>> own = {"dataset": "mocap", "model": "CRBMRegressor"}
+    >>> print(motion_table([{**own, "metrics": {"rmse": 40.0, "nll": 9.0}}]))
+    | model | error | negative log-likelihood |
+    | --- | --- | --- |
+    | CRBMRegressor | **40.00** | **9.00** |
+    """
+    own = {
+        row["model"]: row["metrics"]
+        for row in rows
+        if row["dataset"] == outputs.MOTION and row["model"] in motion.MODELS
+    }
+    lines = [["model", "error", "negative log-likelihood"], ["---"] * 3]
+    for name, found in own.items():
+        cells = [
+            _cell([found[key]], min(each[key] for each in own.values()))
+            for key in ("rmse", "nll")
+        ]
+        lines.append([name, *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -79,9 +79,7 @@ MODELS = {
         "CRBM, exact, input dropout": Config(
             n_hidden=1000, n_epochs=30, learning_rate=6e-3, input_dropout=0.3
         ),
-        "CRBM, hybrid": Config(
-            n_hidden=1000, n_epochs=20, learning_rate=6e-3, joint_weight=0.01
-        ),
+        "CRBM, hybrid": Config(n_epochs=10, learning_rate=6e-3, joint_weight=0.01),
     },
     "letters": {
         "softmax regression": Config(n_hidden=0, **_LETTERS),

@@ -1,4 +1,4 @@
-"""Other kinds of outputs than label sets: one class, and real values."""
+"""Other kinds of outputs: classes, real values, label sets never seen."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from paper.engine import runs
 from paper.engine.store import Cell, Outcome, Row, Store
-from paper.tables import classes, letters, motion, multi_target
+from paper.tables import classes, letters, motion, multi_target, unseen_sets
 
 EXPERIMENT = "outputs"
 LETTERS, DIGITS, MOTION = "letters", "mnist", "mocap"
-DATASETS = (MOTION, DIGITS, LETTERS, *multi_target.SETS)
+DATASETS = (MOTION, DIGITS, LETTERS, *multi_target.SETS, *unseen_sets.NAMES)
 N_LETTER_FOLDS = 10
 
 
@@ -38,6 +38,12 @@ def cells(names: Sequence[str] = DATASETS) -> list[Cell]:
         for dataset in multi_target.SETS
         for name, options in multi_target.MODELS.items()
     ]
+    wanted += [
+        Cell(EXPERIMENT, dataset, name, fold, 0, options)
+        for dataset in unseen_sets.NAMES
+        for fold in range(unseen_sets.N_FOLDS)
+        for name, options in unseen_sets.MODELS.items()
+    ]
     return [cell for cell in wanted if cell.dataset in names]
 
 
@@ -45,6 +51,8 @@ def run_cell(cell: Cell) -> Outcome:
     """Run one cell of any of the experiments."""
     if cell.dataset in multi_target.SETS:
         return multi_target.run_cell(cell)
+    if cell.dataset in unseen_sets.NAMES:
+        return unseen_sets.run_cell(cell)
     if cell.dataset == MOTION:
         return motion.run_cell(cell)
     if cell.model in letters.MODELS:
