@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.serving import N_PIXELS, model
 
-N_PARTITIONS, PARTITION, ROUNDS = 24, 2048, 5
+N_PARTITIONS, PARTITION, ROUNDS = 24, 2048, 3
 
 
 def rows(echo: Callable[[str], None]) -> list[dict[str, Any]]:

@@ -44,10 +44,31 @@ def rows(echo: Callable[[str], None]) -> list[dict[str, Any]]:
     return results
 
 
-def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
+def gpu_rows(echo: Callable[[str], None], device: str = "cuda") -> list[dict[str, Any]]:
+    """The same on a GPU."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            "`--suite gpu` needs a GPU that torch can use, and there is none. Install "
+            "torch for CUDA or ROCm, or measure the processor with `--suite floor`."
+        )
+    results = []
+    for share, name in product(SHARES_ON, (*OBJECTIVES, "mean field 10")):
+        echo(f"{name}, {100 * share:g} % of pixels on, {device} ...")
+        row = _row(name, share, torch.get_num_threads(), device)
+        del row["threads"]
+        row["device"] = torch.cuda.get_device_name() if device == "cuda" else device
+        results.append(row)
+    return results
+
+
+def _row(
+    name: str, share: float, n_threads: int, device: str = "cpu"
+) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(0)
-    data = Batch(*(images(share, generator) for _ in range(2)))
-    model = CRBM(N_PIXELS, N_PIXELS, N_HIDDEN, generator)
+    data = Batch(*(images(share, generator).to(device) for _ in range(2)))
+    model = CRBM(N_PIXELS, N_PIXELS, N_HIDDEN, generator).to(device)
+    if device != "cpu":
+        generator = torch.Generator(device).manual_seed(0)
     before = torch.get_num_threads()
     torch.set_num_threads(n_threads)
     try:
@@ -59,6 +80,8 @@ def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
             step = _prediction(model, data)
             floor = _products(model, data, 10, 10, n_gradients=0)
         clock = time.process_time if n_threads == 1 else time.perf_counter
+        if device == "cuda":
+            clock = _gpu_clock
         times = time_in_turns(step, floor, n_rounds=ROUNDS, clock=clock)
     finally:
         torch.set_num_threads(before)
@@ -70,6 +93,12 @@ def _row(name: str, share: float, n_threads: int) -> dict[str, Any]:
         "bare products ms": 1000 * times.other / (N_BATCHES * N_EPOCHS),
         "ratio": times.ratio,
     }
+
+
+def _gpu_clock() -> float:
+    """The time when the GPU has done all that it was given."""
+    torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 def images(share: float, generator: torch.Generator) -> torch.Tensor:
@@ -117,15 +146,15 @@ def _products(
     model: CRBM, data: Batch, n_up: int, n_down: int, *, n_gradients: int
 ) -> Callable[[], None]:
     """Only the float32 matrix products of all steps."""
-    u, v, h = data.u, data.v[:BATCH], torch.rand(BATCH, N_HIDDEN)
-    assert u is not None
-    u = u[:BATCH]
+    assert data.u is not None
+    u, v = data.u[:BATCH], data.v[:BATCH]
+    h = torch.rand(BATCH, N_HIDDEN).to(v)
     weight_vh, weight_uv, weight_uh = (
         w.detach()
         for w in (model.weight_vh, model.weight_uv, model.weight_uh)
         if w is not None
     )
-    visible, hidden = torch.empty(BATCH, N_PIXELS), torch.empty(BATCH, N_HIDDEN)
+    visible, hidden = torch.empty_like(v), torch.empty_like(h)
     slope_vh, slope_uv = torch.empty_like(weight_vh), torch.empty_like(weight_uv)
 
     def all_batches() -> None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +27,40 @@ N_INPUTS, N_LABELS, N_SETS = 200, 100, 100_000
 N_DIRECTIONS = 16
 ROWS_IN_GROUP = 50_000
 CASES_PER_CODE = 8
+SIZES = (100_000, 1_000_000, 10_000_000)
 
 
 def rows(
-    echo: Callable[[str], None], sizes: tuple[int, ...] = (100_000, 1_000_000)
+    echo: Callable[[str], None],
+    sizes: Sequence[int] | None = None,
+    done: Sequence[dict[str, Any]] = (),
+    keep: Callable[[list[dict[str, Any]]], None] = lambda found: None,
 ) -> list[dict[str, Any]]:
-    """One row per size, and the exponents of the time."""
-    found = []
+    """One row per size, and the exponents of the time.
+
+    Sizes that are among the rows in `done` are not measured again; `keep` receives all
+    rows after each size.
+    """
+    sizes = SIZES if sizes is None else sizes
+    found = {row["cases"]: row for row in done if row["cases"] in sizes}
     for n_cases in sizes:
+        if n_cases in found:
+            continue
         echo(f"{n_cases} cases ...")
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), n_cases)
-            found.append(_in_own_process(Path(folder), n_cases))
-    for what in ("fit", "predict"):
-        seconds = [row[f"{what} CPU s"] for row in found]
-        found[-1][f"{what} exponent"] = exponent(sizes, seconds)
-    for row in found[:-1]:
-        row |= {"fit exponent": None, "predict exponent": None}
-    return found
+            found[n_cases] = _in_own_process(Path(folder), n_cases)
+        keep(list(found.values()))
+    measured = [found[n_cases] for n_cases in sizes]
+    for row in measured:
+        is_last = row is measured[-1]
+        for what in ("fit", "predict"):
+            seconds = [each[f"{what} CPU s"] for each in measured]
+            row[f"{what} exponent"] = (
+                exponent(tuple(sizes), seconds) if is_last else None
+            )
+    keep(measured)
+    return measured
 
 
 def write(folder: Path, n_cases: int) -> None:

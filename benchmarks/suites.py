@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sklearn.base import clone
@@ -23,14 +26,14 @@ from benchmarks import (
     ranks,
     serving,
 )
-from crbm import checks
+from crbm import checks, paths
 from crbm.estimators import HashCRBMClassifier
 
 Echo = Callable[[str], None]
 
 
 def run(
-    suite: str, echo: Echo, *, peer_pythons: Sequence[str] = ()
+    suite: str, echo: Echo, *, peer_pythons: Sequence[str] = (), out: Path | None = None
 ) -> list[dict[str, Any]]:
     """Run one suite; returns its rows.
 
@@ -42,11 +45,26 @@ def run(
         Prints a line of progress.
     peer_pythons
         Interpreters that have packages to compare with.
+    out
+        A JSON file for the rows. The suite `stored` writes each row when it is measured
+        and skips those in the file, so that a run that was cut off continues.
     """
     checks.one_of("suite", suite, SUITES)
     if suite == "peers":
-        return peers.rows(echo, peer_pythons)
-    return SUITES[suite](echo)
+        found = peers.rows(echo, peer_pythons)
+    elif suite == "stored" and out is not None:
+        done = json.loads(out.read_text()) if out.exists() else []
+        found = large_data.rows(echo, done=done, keep=partial(_write, out))
+    else:
+        found = SUITES[suite](echo)
+    if out is not None:
+        _write(out, found)
+    return found
+
+
+def _write(out: Path, rows: list[dict[str, Any]]) -> None:
+    with paths.replacing(out) as draft:
+        draft.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def _multilabel(echo: Echo) -> list[dict[str, Any]]:
@@ -82,6 +100,7 @@ def _large(echo: Echo) -> list[dict[str, Any]]:
 
 SUITES: dict[str, Callable[[Echo], list[dict[str, Any]]]] = {
     "floor": floor.rows,
+    "gpu": floor.gpu_rows,
     "multilabel": _multilabel,
     "peers": peers.rows,
     "growth": growth.rows,

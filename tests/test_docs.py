@@ -147,6 +147,7 @@ def test_tables_of_results_are_rendered_from_the_rows(name):
         ("speed", "precision"),
         ("scaling", "growth"),
         ("scaling", "peers"),
+        ("scaling", "stored"),
         ("scaling", "table"),
     ],
 )

@@ -5,6 +5,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import crbm
@@ -61,6 +62,26 @@ def test_completion_of_options_loads_nothing_heavy():
         "try: app(prog_name='crbm')\nexcept SystemExit: pass"
     )
     assert loaded_by(code) == set()
+
+
+@pytest.mark.parametrize("kind", ["crbm", "pixels"])
+def test_loading_a_model_does_not_load_torch_s_compiler(kind, tmp_path):
+    """It takes longer than all other imports together."""
+    X = [[0.0], [1.0], [2.0], [3.0]] * 5
+    if kind == "crbm":
+        model = crbm.CRBMClassifier(n_epochs=1).fit(X, [[x[0] > 1, 1] for x in X])
+    else:
+        images = np.random.default_rng(0).random((2, 8, 8))
+        small = {"channels": (4,), "n_hidden": 2, "n_epochs": 1}
+        model = crbm.PixelClassifier(**small).fit(images, (images > 0.5).astype(int))
+    model.save(tmp_path / "m.safetensors")
+    code = (
+        f"import crbm, sys; crbm.load({str(tmp_path / 'm.safetensors')!r}); "
+        "print('torch._dynamo' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
 
 
 def test_heavy_packages_are_seen():

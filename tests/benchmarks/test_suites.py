@@ -1,5 +1,6 @@
 """Benchmarks run end to end in miniature; no timing is asserted."""
 
+import json
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from benchmarks import (
     network,
     peers,
     precision,
+    serving,
     suites,
     timing,
 )
@@ -250,6 +252,54 @@ def test_stored_cases_are_measured_in_processes_of_their_own(monkeypatch):
     ratio = rows[1]["fit CPU s"] / rows[0]["fit CPU s"]
     assert rows[1]["fit exponent"] == pytest.approx(np.log2(ratio))
     assert all(200 < row["peak MB"] < 5000 for row in rows)
+
+
+def test_a_run_over_stored_cases_continues(monkeypatch, tmp_path):
+    out, times = tmp_path / "rows.json", {"fit CPU s": 1.0, "predict CPU s": 1.0}
+    monkeypatch.setattr(large_data, "SIZES", (10, 20))
+    monkeypatch.setattr(large_data, "write", lambda folder, n_cases: None)
+    measured = []
+
+    def measure(folder, n_cases):
+        measured.append(n_cases)
+        if measured == [10, 20]:
+            raise KeyboardInterrupt
+        return {"cases": n_cases, **times}
+
+    monkeypatch.setattr(large_data, "_in_own_process", measure)
+    with pytest.raises(KeyboardInterrupt):
+        suites.run("stored", lambda text: None, out=out)
+    assert [row["cases"] for row in json.loads(out.read_text())] == [10]
+    rows = suites.run("stored", lambda text: None, out=out)
+    assert measured == [10, 20, 20]
+    assert [row["cases"] for row in rows] == [10, 20]
+    assert rows[-1]["fit exponent"] == 0
+    assert json.loads(out.read_text()) == rows
+
+
+def test_a_suite_for_gpus_says_that_there_is_none(monkeypatch):
+    monkeypatch.setattr(floor.torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="needs a GPU that torch can use"):
+        suites.run("gpu", echo=lambda text: None)
+
+
+def test_steps_on_a_device_are_timed(monkeypatch):
+    for name in ("N_BATCHES", "N_EPOCHS", "ROUNDS"):
+        monkeypatch.setattr(floor, name, 1)
+    monkeypatch.setattr(floor, "SHARES_ON", (0.5,))
+    rows = floor.gpu_rows(lambda text: None, "cpu")
+    assert {row["step"] for row in rows} == {*floor.OBJECTIVES, "mean field 10"}
+    assert all(row["device"] == "cpu" and row["ratio"] > 0 for row in rows)
+
+
+def test_a_server_is_measured_beside_one_without_a_model(monkeypatch):
+    monkeypatch.setattr(serving, "SECONDS", 0.5)
+    monkeypatch.setattr(serving, "ROUNDS", 1)
+    monkeypatch.setattr(serving, "WORKERS", 1)
+    rows = serving.rows(lambda text: None)
+    assert [row["requests"] for row in rows] == ["JSON", "binary"]
+    assert all(row["failed"] == 0 for row in rows)
+    assert markdown(rows)
 
 
 def test_updates_are_timed_against_the_number_of_label_sets(monkeypatch):

@@ -15,8 +15,7 @@ import crbm
 from crbm.web import LoadedModel, create_app, prediction
 from crbm.web.metrics import Metrics
 from crbm.web.middleware import LARGEST_BODY, LimitedBody
-from crbm.web.prediction import Case, InputError
-from crbm.web.schemas import Prediction
+from crbm.web.prediction import Answer, Case, InputError
 from crbm.web.worker import ModelWorker, Pools
 from planted import copied_patterns
 
@@ -147,9 +146,7 @@ def fails_at_seven(cases):
     if any(7 in case.u for case in cases):
         raise ValueError("a row is not finite")
     return [
-        Prediction(labels=[], prediction=[0], probabilities=[math.nan])
-        if 8 in case.u
-        else Prediction(labels=[], prediction=[0], probabilities=[0.5])
+        Answer(np.array([0]), np.array([math.nan if 8 in case.u else 0.5]))
         for case in cases
     ]
 
@@ -174,7 +171,7 @@ def test_a_case_that_fails_does_not_fail_those_of_other_requests(worker):
         return await asyncio.gather(*requests, return_exceptions=True)
 
     kinds = [type(outcome) for outcome in asyncio.run(submit_all())]
-    assert kinds == [Prediction, InputError, Prediction, InputError, Prediction]
+    assert kinds == [Answer, InputError, Answer, InputError, Answer]
 
 
 @pytest.mark.parametrize("bad", [7, 8])

@@ -13,7 +13,7 @@ from rich.table import Table
 from crbm.cli.errors import plain_errors
 
 NAMES = (
-    "floor, multilabel, peers, growth, loops, images, network, precision, ranks, "
+    "floor, gpu, multilabel, peers, growth, loops, images, network, precision, ranks, "
     "cluster, large, stored, table, serve"
 )
 
@@ -25,6 +25,13 @@ def bench(
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a Markdown table.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the rows to this JSON file too; the suite `stored` continues "
+            "from the rows in it."
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Plot the suite `growth` to this file.")
     ] = None,
@@ -45,6 +52,7 @@ def bench(
         suite,
         echo=lambda text: typer.echo(text, err=True),
         peer_pythons=peer_python or (),
+        out=out,
     )
     if plot is not None:
         growth.plot(rows, plot)

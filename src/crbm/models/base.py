@@ -187,5 +187,6 @@ def small_normal(
     drawn_on = device if generator is None else generator.device
     drawn_as = torch.float32 if dtype is None else dtype
     weight = torch.empty(*shape, dtype=drawn_as, device=drawn_on)
-    weight.normal_(0.0, scale, generator=generator)
+    if not weight.is_meta:  # to be loaded; there torch would import its compiler
+        weight.normal_(0.0, scale, generator=generator)
     return nn.Parameter(weight.to(device, dtype or torch.get_default_dtype()))

@@ -71,8 +71,8 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.metrics, app.state.token = metrics, token
-    app.include_router(router)
     app.include_router(model_router)
+    app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC))
     problems.add_handlers(app)
     checks = [guards.host_check(tuple(allowed_hosts)), guards.type_check]
@@ -137,6 +137,40 @@ model_router = APIRouter(
 )
 
 
+# Routes are tried in order: those of single predictions come first.
+@model_router.post("/{name}/predict", response_model=schemas.Prediction)
+async def predict(worker: Worker, body: schemas.CaseRequest) -> Response:
+    """Predict labels and probabilities of one case, given its known labels."""
+    case = parsing.case(worker.classifier, body.input, body.known)
+    answer = await worker.predict(case)
+    return json_response(answer.named(worker.classifier.label_names_))
+
+
+@model_router.post("/{name}/predict-batch", response_model=schemas.Predictions)
+async def predict_batch(worker: Worker, body: schemas.BatchRequest) -> Response:
+    """Predict labels and probabilities of several cases."""
+    cases = parsing.cases(worker.classifier, body.inputs, body.known)
+    names = worker.classifier.label_names_
+    predictions = [a.named(names) for a in await worker.predict_batch(cases)]
+    return json_response(schemas.Predictions.model_construct(predictions=predictions))
+
+
+@model_router.post(
+    "/{name}" + guards.ARRAY_ROUTE,
+    response_class=Response,
+    responses={200: arrays.ANSWER},
+    openapi_extra={"requestBody": arrays.REQUEST_BODY},
+)
+async def predict_array(worker: Worker, request: Request) -> Response:
+    """Predict probabilities of one case or several from an array in binary form."""
+    cases, shape = arrays.read_cases(worker.classifier, await request.body())
+    if len(cases) == 1:
+        answers = [await worker.predict(cases[0])]
+    else:
+        answers = await worker.predict_batch(cases)
+    return arrays.array_response([a.probabilities for a in answers], shape)
+
+
 @router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
 async def page() -> FileResponse:
     """The web page."""
@@ -198,37 +232,6 @@ async def label_image(
 ) -> schemas.ImageLabels:
     """Label the pixels of an image, given those that are known."""
     return await worker.label(body.image, body.known, body.n_samples, body.seed)
-
-
-@model_router.post("/{name}/predict", response_model=schemas.Prediction)
-async def predict(worker: Worker, body: schemas.CaseRequest) -> Response:
-    """Predict labels and probabilities of one case, given its known labels."""
-    case = parsing.case(worker.classifier, body.input, body.known)
-    return json_response(await worker.predict(case))
-
-
-@model_router.post("/{name}/predict-batch", response_model=schemas.Predictions)
-async def predict_batch(worker: Worker, body: schemas.BatchRequest) -> Response:
-    """Predict labels and probabilities of several cases."""
-    cases = parsing.cases(worker.classifier, body.inputs, body.known)
-    predictions = await worker.predict_batch(cases)
-    return json_response(schemas.Predictions.model_construct(predictions=predictions))
-
-
-@model_router.post(
-    "/{name}" + guards.ARRAY_ROUTE,
-    response_class=Response,
-    responses={200: arrays.ANSWER},
-    openapi_extra={"requestBody": arrays.REQUEST_BODY},
-)
-async def predict_array(worker: Worker, request: Request) -> Response:
-    """Predict probabilities of one case or several from an array in binary form."""
-    cases, shape = arrays.read_cases(worker.classifier, await request.body())
-    if len(cases) == 1:
-        predictions = [await worker.predict(cases[0])]
-    else:
-        predictions = await worker.predict_batch(cases)
-    return arrays.array_response([p.probabilities for p in predictions], shape)
 
 
 @model_router.post("/{name}/top-k")

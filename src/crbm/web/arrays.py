@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from fastapi import Response
@@ -89,10 +90,18 @@ def read_array(body: bytes) -> np.ndarray:
 
 
 def array_response(
-    probabilities: Sequence[Sequence[float]], shape: tuple[int, ...]
+    probabilities: Sequence[np.ndarray], shape: tuple[int, ...]
 ) -> Response:
     """The answer with the probabilities of each case."""
     values: Float[np.ndarray, "..."] = np.asarray(probabilities, dtype=np.float32)
+    values = values.reshape(*shape, -1)
+    return Response(_header(values.shape) + values.tobytes(), media_type=ARRAY_TYPE)
+
+
+@lru_cache(maxsize=16)
+def _header(shape: tuple[int, ...]) -> bytes:
+    """The header of a .npy file of float32 numbers; writing it takes NumPy 30 us."""
     file = io.BytesIO()
-    np.save(file, values.reshape(*shape, -1), allow_pickle=False)
-    return Response(file.getvalue(), media_type=ARRAY_TYPE)
+    described = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, described)
+    return file.getvalue()

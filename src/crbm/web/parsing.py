@@ -14,6 +14,7 @@ from crbm.estimators.inputs import column_names
 from crbm.web.prediction import Case, InputError
 
 LARGEST = float(np.finfo(np.float32).max)
+NUMBERS = {int, float, type(None)}
 Row = Sequence[float | None] | Mapping[str, Any]
 KnownLabels = Sequence[int | None] | Mapping[str, int | None] | None
 
@@ -68,10 +69,13 @@ def _parse_row(
     n_inputs = classifier.n_features_in_
     if len(u) != n_inputs:
         raise InputError(f"`input` needs {n_inputs} numbers; got {len(u)}.")
-    wrong = next((v for v in u if isinstance(v, str | bool)), None)
-    if wrong is not None:
+    kinds = set(
+        map(type, u)
+    )  # a loop over the numbers would take longer than the model
+    if not kinds <= NUMBERS:
+        wrong = next(value for value in u if type(value) not in NUMBERS)
         raise InputError(f"`input` must hold numbers, not {wrong!r:.60}.")
-    values = np.array([np.nan if value is None else value for value in u], dtype=float)
+    values = np.array(u, dtype=float)  # None becomes NaN
     check_range(classifier, values)
     return values
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from crbm.estimators import LabelSetClassifier, StructuredClassifier
@@ -33,9 +33,24 @@ class Case(NamedTuple):
     known: Float[np.ndarray, " labels"] | None = None
 
 
-def predict(classifier: LabelSetClassifier, cases: Sequence[Case]) -> list[Prediction]:
+class Answer(NamedTuple):
+    """Labels as 0 and 1 and p(v_i = 1 | u) of one case."""
+
+    labels: Int[np.ndarray, " labels"]
+    probabilities: Float[np.ndarray, " labels"]
+
+    def named(self, names: Sequence[str]) -> Prediction:
+        """The answer as the API gives it in JSON."""
+        return Prediction.model_construct(
+            labels=_present(names, self.labels),
+            prediction=self.labels.tolist(),
+            probabilities=self.probabilities.tolist(),
+        )
+
+
+def predict(classifier: LabelSetClassifier, cases: Sequence[Case]) -> list[Answer]:
     """Predict each case; one call for those with known labels, one for the others."""
-    results: dict[int, Prediction] = {}
+    results: dict[int, Answer] = {}
     for has_known in (False, True):
         places = [i for i, c in enumerate(cases) if (c.known is not None) is has_known]
         if places:
@@ -84,17 +99,9 @@ def trajectory(classifier: LabelSetClassifier, case: Case, n_steps: int) -> Traj
 
 def _predict_batch(
     classifier: LabelSetClassifier, cases: Sequence[Case]
-) -> list[Prediction]:
+) -> list[Answer]:
     predicted, probabilities = classifier.predict_with_proba(*_stack(cases))
-    names = classifier.label_names_
-    return [
-        Prediction.model_construct(
-            labels=_present(names, labels),
-            prediction=labels.tolist(),
-            probabilities=p.tolist(),
-        )
-        for labels, p in zip(predicted, probabilities, strict=True)
-    ]
+    return [Answer(*pair) for pair in zip(predicted, probabilities, strict=True)]
 
 
 def _stack(cases: Sequence[Case]) -> tuple[Rows | Records, np.ndarray | None]:
@@ -105,7 +112,7 @@ def _stack(cases: Sequence[Case]) -> tuple[Rows | Records, np.ndarray | None]:
 
 
 def _present(names: Sequence[str], labels: np.ndarray) -> list[str]:
-    return [name for name, label in zip(names, labels, strict=True) if label]
+    return [names[place] for place in np.flatnonzero(labels).tolist()]
 
 
 def _mean_over_members(members: list[Tensor]) -> list[float]:

@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
+import numpy as np
+
 from crbm.preprocessing.conversion import WrongValueError
 from crbm.web import prediction
 from crbm.web.batching import Batcher, Outcome, process_each
 from crbm.web.metrics import Metrics
 from crbm.web.models import LoadedModel
-from crbm.web.prediction import Case, InputError
-from crbm.web.schemas import LabelSets, Prediction, Trajectory
+from crbm.web.prediction import Answer, Case, InputError
+from crbm.web.schemas import LabelSets, Trajectory
 
 OVERFLOW = (
     "The inputs are so large that the computation overflows; scale them as in training."
@@ -43,24 +45,23 @@ class ModelWorker:
     def __init__(self, model: LoadedModel, pools: Pools, metrics: Metrics) -> None:
         self.model, self.classifier = model, model.classifier
         self._pools, self._metrics = pools, metrics
-        self._batcher: Batcher[Case, Prediction] = Batcher(
+        self._batcher: Batcher[Case, Answer] = Batcher(
             self._predict_cases, pools.single
         )
 
-    async def predict(self, case: Case) -> Prediction:
+    async def predict(self, case: Case) -> Answer:
         """Predict one case, in one batch with other waiting cases."""
         with _overflow_as_input_error():
             result = await self._batcher.submit(case)
             _check_finite(result.probabilities)
         return result
 
-    async def predict_batch(self, cases: Sequence[Case]) -> list[Prediction]:
+    async def predict_batch(self, cases: Sequence[Case]) -> list[Answer]:
         """Predict several cases."""
         call = partial(process_each, self._predict_cases, cases)
         outcomes = await self._in_large_pool(call)
         return [
-            _prediction_of_case(place, outcome)
-            for place, outcome in enumerate(outcomes)
+            _answer_of_case(place, outcome) for place, outcome in enumerate(outcomes)
         ]
 
     async def top_sets(self, case: Case, k: int) -> LabelSets:
@@ -79,7 +80,7 @@ class ModelWorker:
             _check_finite(result.free_energy + result.bound)
         return result
 
-    def _predict_cases(self, cases: Sequence[Case]) -> list[Prediction]:
+    def _predict_cases(self, cases: Sequence[Case]) -> list[Answer]:
         self._metrics.count_batch(self.model.name, len(cases))
         return prediction.predict(self.classifier, cases)
 
@@ -104,7 +105,7 @@ def _overflow_as_input_error(place: str = "") -> Iterator[None]:
         raise InputError(place + OVERFLOW) from error
 
 
-def _prediction_of_case(place: int, outcome: Outcome[Prediction]) -> Prediction:
+def _answer_of_case(place: int, outcome: Outcome[Answer]) -> Answer:
     with _overflow_as_input_error(f"Case {place}: "):
         if isinstance(outcome, Exception):
             raise outcome
@@ -112,6 +113,7 @@ def _prediction_of_case(place: int, outcome: Outcome[Prediction]) -> Prediction:
     return outcome
 
 
-def _check_finite(values: Iterable[float]) -> None:
-    if not math.isfinite(sum(values)):
+def _check_finite(values: Iterable[float] | np.ndarray) -> None:
+    total = values.sum() if isinstance(values, np.ndarray) else sum(values)
+    if not math.isfinite(total):
         raise ValueError("not finite")
