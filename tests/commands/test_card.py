@@ -4,6 +4,7 @@ import pytest
 
 import crbm
 from crbm.commands import card, inspect
+from crbm.commands.pixels import inspect as of_pixels
 
 
 def test_a_card_describes_the_model_and_how_to_use_it(trained, tmp_path):
