@@ -167,6 +167,9 @@ def test_wrong_calls_get_one_line(discs, disc_model, tmp_path):
     assert "holds the images themselves" in one_line(
         run("predict", disc_model, images, "--out", images, "--force")
     )
+    assert "give the name of a folder" in one_line(
+        run("predict", disc_model, images / "image-0.png", "--out", tmp_path / "o.png")
+    )
     assert "no masks to compare with" in one_line(run("evaluate", disc_model, images))
     assert "--top-k and --known do not apply" in one_line(
         run("predict", disc_model, images, "--out", tmp_path / "o", "--top-k", "2")

@@ -15,6 +15,7 @@ from crbm.commands.pixels.model import label_image, labels_of, reads_colour
 from crbm.commands.pixels.progress import track
 from crbm.datasets import ImageDataset, MaskLabels, write_mask
 from crbm.datasets.images.dataset import ImageFiles
+from crbm.datasets.images.decoding import ENDINGS
 from crbm.estimators import PixelClassifier
 
 PROBABILITY = "probability"  # the folder of the maps
@@ -104,6 +105,11 @@ def _prepare(out: Path, names: list[str], data: ImageDataset, *, force: bool) ->
     """Make the folder; raise if files would be lost."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"`{out}` is a file; label PNGs need a folder.")
+    if out.suffix.lower() in ENDINGS and not out.exists():
+        raise ValueError(
+            f"Label PNGs go into a folder, but `{out}` is the name of a file; give the "
+            "name of a folder, e.g. --out labels."
+        )
     if isinstance(data.images, ImageFiles):
         inputs = {file.resolve() for file in data.images.files}
         if any((out / name).resolve() in inputs for name in names):
