@@ -37,11 +37,11 @@ def tickets(n_rows: int, seed: int) -> Iterator[dict[str, object]]:
         seats = 1 if plan == "free" else int(rng.integers(1, 40))
         billing = rng.random() < (0.1 if plan == "free" else 0.45)
         bug = rng.random() < (0.3 if billing else 0.5)
-        cancel = rng.random() < (0.05, 0.25, 0.6)[int(billing) + int(bug)]
+        cancel = rng.random() < (0.05, 0.25, 0.75)[int(billing) + int(bug)]
         present = dict(zip(LABELS, (billing, bug, cancel), strict=True))
         words = [rng.choice(COMMON)]
         for label, is_present in present.items():
-            if rng.random() < (0.8 if is_present else 0.1):
+            if rng.random() < (0.9 if is_present else 0.05):
                 words.append(rng.choice(PHRASES[label]))
         rng.shuffle(words)
         day = date(2025, 1, 1) + timedelta(days=int(rng.integers(0, 365)))

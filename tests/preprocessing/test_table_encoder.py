@@ -103,6 +103,17 @@ def test_texts_are_weighted_words():
     np.testing.assert_allclose(np.linalg.norm(found.toarray(), axis=1), [1, 0, 0])
 
 
+def test_sentences_that_repeat_are_texts_if_there_are_many():
+    def kind(n_distinct):
+        sentences = [f"the app crashed with {i}" for i in range(n_distinct)] * 4
+        frame = pd.DataFrame(
+            {"message": sentences, "size": np.arange(4.0 * n_distinct)}
+        )
+        return fitted(frame).recognised_["message"].kind
+
+    assert [kind(40), kind(60)] == ["categorical", "text"]
+
+
 @pytest.mark.parametrize(
     ("column", "reason"),
     [

@@ -15,6 +15,7 @@ FEWEST_ROWS = 10  # shorter columns are never recognised as ids
 MOST_REPEATS = 0.05  # largest share of repeated values in an id
 NEARLY_ALL = 0.9  # with this share of numbers, other values are taken as mistakes
 WORDS_OF_TEXT = 3  # texts have more words than this on average
+MOST_LEVELS = 50  # longer lists of categories with so many words are texts
 _ID_NAME = re.compile(r"(^|.*[\W_])(?i:id|uuid|guid|index|row|key)|.*[a-z]I[dD]")
 NUMBERING = "it numbers the rows"
 ALL_DIFFERENT = "nearly every value is different, as in an id"
@@ -90,7 +91,7 @@ def _recognise_number_words(name: str, values: np.ndarray, decimal: str) -> Reco
 def _recognise_words(values: list[str]) -> Recognised:
     n_distinct = len(set(values))
     mean_words = sum(len(value.split()) for value in values) / len(values)
-    if mean_words > WORDS_OF_TEXT and n_distinct > len(values) / 2:
+    if mean_words > WORDS_OF_TEXT and n_distinct > min(len(values) / 2, MOST_LEVELS):
         return Recognised("text")
     if len(values) >= FEWEST_ROWS and n_distinct >= (1 - MOST_REPEATS) * len(values):
         return Recognised(None, reason=ALL_DIFFERENT)
