@@ -70,6 +70,7 @@ def test_pickles_are_refused(tmp_path):
             "no array `X`",
         ),
         (archive(X=b"nonsense"), r"member `X.npy`: damaged"),
+        (archive(X=npy("{'descr': (")), r"member `X.npy`: damaged"),
         (
             archive(
                 X=npy(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 from scipy.sparse import csr_array, issparse
 
 from crbm import datasets
@@ -51,6 +52,17 @@ def _read_table(path: Path) -> None:
     datasets.read(path, labels=-1, raw=True)
 
 
+def _read_rows(path: Path) -> None:
+    """Read all pieces of a file that may be larger than memory."""
+    rows = datasets.open_rows(path)
+    found = np.concatenate(list(rows.all_pieces(4)))
+    assert found.shape == rows.shape, "rows are missing"
+
+
+def _write_image(path: Path) -> None:
+    Image.fromarray((X * 50).astype(np.uint8)).save(path)
+
+
 # How a sound file is written, and how a damaged one is read.
 FORMATS: dict[str, tuple[Callable[[Path], object], Read]] = {
     "a.arff": (_write_set, _read_set),
@@ -68,6 +80,15 @@ FORMATS: dict[str, tuple[Callable[[Path], object], Read]] = {
     "b.npz": (partial(_write_set, sparse=True), _read_set),
     "a.idx": (lambda path: idx.write_array(path, X), idx.read_array),
     "a.xml": (lambda path: mulan_xml.write(path, ["a", "b & c"]), mulan_xml.read),
+    "rows.parquet": (_write_set, _read_rows),
+    "rows.arrow": (
+        lambda path: _frame()[["x", "y"]].to_feather(path),
+        _read_rows,
+    ),
+    "rows.npy": (lambda path: np.save(path, X), _read_rows),
+    "a.png": (_write_image, datasets.read_image),
+    "a.jpg": (_write_image, datasets.read_image),
+    "a.tif": (_write_image, datasets.read_image),
     "store.jsonl": (_write_store, Store),
 }
 

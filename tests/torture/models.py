@@ -22,30 +22,73 @@ DATA = copied_patterns(40)
 X, Y = DATA.u.numpy(), DATA.v.numpy()
 QUICK = {"n_epochs": 2, "random_state": 0}
 FRAME = pd.DataFrame({"age": [30.0, None, 50, 60] * 10, "plan": ["a", "b"] * 20})
-KINDS: dict[str, tuple[Callable[[], Any], Any]] = {
+IMAGES = [np.outer(X[:8, 0], X[:9, 1]), np.outer(X[:7, 2], X[:7, 3])]
+MASKS = [(image > 0).astype(int) for image in IMAGES]
+
+
+def probabilities(classifier: Any, inputs: Any) -> list[np.ndarray]:
+    """What a classifier of rows predicts, after a check that it may."""
+    p = classifier.predict_proba(inputs)
+    assert ((p >= 0) & (p <= 1)).all(), "probabilities are wrong"
+    assert np.isin(classifier.predict(inputs), (0, 1)).all(), "labels are wrong"
+    return [p]
+
+
+def pixels(classifier: Any, images: Any) -> list[np.ndarray]:
+    """The same for a classifier of pixels."""
+    found = classifier.predict_proba(images)
+    assert all(((p >= 0) & (p <= 1)).all() for p in found), "probabilities are wrong"
+    assert (classifier.score_samples(images) <= 0).all(), "log p is positive"
+    return found
+
+
+def regression(regressor: Any, inputs: Any) -> list[np.ndarray]:
+    """The same for a regressor."""
+    found = list(regressor.predict(inputs, return_cov=True))
+    assert all(np.isfinite(part).all() for part in found), "not finite"
+    return found
+
+
+# How to make a model, its inputs and outputs, and what to ask of it.
+Kind = tuple[Callable[[], Any], Any, Any, Callable[[Any, Any], list[np.ndarray]]]
+KINDS: dict[str, Kind] = {
     "logistic": (
         lambda: crbm.LogisticClassifier(**QUICK, preprocessing="standardise"),
-        X,
+        *(X, Y, probabilities),
     ),
-    "crf": (lambda: crbm.CRFClassifier(**QUICK, thresholds="macro_f1"), X),
+    "crf": (
+        lambda: crbm.CRFClassifier(**QUICK, thresholds="macro_f1"),
+        *(X, Y, probabilities),
+    ),
     "crbm": (
         lambda: crbm.CRBMClassifier(
             **QUICK, n_hidden=3, preprocessing="kernel", kernel_features=4
         ),
-        X,
+        *(X, Y, probabilities),
     ),
     "hash": (
         lambda: crbm.HashCRBMClassifier(
             **QUICK, n_hidden=3, n_estimators=2, preprocessing="rank"
         ),
-        X,
+        *(X, Y, probabilities),
     ),
-    "table": (lambda: crbm.LogisticClassifier(**QUICK), FRAME),
+    "table": (
+        lambda: crbm.LogisticClassifier(**QUICK),
+        *(FRAME, Y, probabilities),
+    ),
     "auto": (
         lambda: crbm.AutoClassifier(
             members=["forest", "logistic, linear"], n_folds=2, random_state=0
         ),
-        X,
+        *(X, Y, probabilities),
+    ),
+    "regressor": (
+        lambda: crbm.CRBMRegressor(**QUICK, n_hidden=2),
+        *(X, np.sign(Y[:, :2] + X[:, :2] - 1), regression),
+    ),
+    "pixels": (
+        lambda: crbm.PixelClassifier(**QUICK, channels=(2, 4), n_hidden=2),
+        *(IMAGES, MASKS, pixels),
     ),
 }
 
@@ -54,20 +97,17 @@ def run_models(
     kind: str, folder: Path, rng: random.Random, seconds: float, most: int | None = None
 ) -> Tally:
     """Load damaged copies of a model file, and predict with those that load."""
-    make, inputs = KINDS[kind]
+    make, inputs, outputs, ask = KINDS[kind]
     tally, file = Tally(f"model {kind}"), folder / f"{kind}.safetensors"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        classifier = make().fit(inputs, Y)
-    classifier.save(file)
-    expected = classifier.predict_proba(inputs)
+        fitted = make().fit(inputs, outputs)
+    fitted.save(file)
+    expected = ask(fitted, inputs)
 
     def attempt(path: Path, *, same: bool) -> None:
-        found = crbm.load(path)
-        p = found.predict_proba(inputs)
-        assert ((p >= 0) & (p <= 1)).all(), "probabilities are wrong"
-        assert np.isin(found.predict(inputs), (0, 1)).all(), "labels are wrong"
-        if same and not np.array_equal(p, expected):
+        found = ask(crbm.load(path), inputs)
+        if same and not all(map(np.array_equal, found, expected)):
             raise LostError("a damaged file loads and predicts something else")
 
     _attack(tally, file, rng, until(seconds, most), attempt)

@@ -38,6 +38,9 @@ def save_models(folder: Path) -> dict[str, list[tuple[list[float], np.ndarray]]]
         classifier.fit(X, Y).save(folder / f"{name}.safetensors")
         p = classifier.predict_proba(X[:8])
         answers[name] = list(zip(X[:8].tolist(), p, strict=True))
+    images = X[:24].reshape(2, 6, 8)
+    pixels = crbm.PixelClassifier(**QUICK, channels=(2, 4), n_hidden=2)
+    pixels.fit(images, (images > 0).astype(int)).save(folder / "pixels.safetensors")
     return answers
 
 

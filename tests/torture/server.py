@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import json
 import random
 import re
@@ -13,12 +15,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from PIL import Image
 
 from torture.mutations import VALUES, mutate
 from torture.tally import Tally
 
 SECONDS = 30.0  # for one answer
-ROUTES = ("predict", "predict-batch", "top-k", "trajectory")
+ROUTES = ("predict", "predict-batch", "top-k", "trajectory", "predict-array")
+PIXELS, IMAGE_ROUTE = "pixels", "label-image"  # a model that only hostile requests ask
 HTTP = [
     b"nonsense\r\n\r\n",
     b"GET / HTTP/9.9\r\n\r\n",
@@ -134,16 +138,22 @@ class Attack:
 
     def _hostile(self, rng: random.Random) -> bytes:
         name = rng.choice(sorted(self.answers))
-        route = rng.choice(ROUTES)
-        path = f"/api/models/{name}/{route}"
-        inputs = rng.choice(self.answers[name])[0]
-        body = _hostile_body(inputs, route, rng)
-        return self._request(path, body)
+        inputs, route = rng.choice(self.answers[name])[0], rng.choice(ROUTES)
+        kind = "application/json"
+        if rng.random() < 0.1:
+            name, route = PIXELS, rng.choice([IMAGE_ROUTE, *ROUTES])
+        if route == IMAGE_ROUTE:
+            body = _hostile_image(rng)
+        elif route == "predict-array":
+            body, kind = _hostile_array(inputs, rng), "application/x-npy"
+        else:
+            body = _hostile_body(inputs, route, rng)
+        return self._request(f"/api/models/{name}/{route}", body, kind)
 
-    def _request(self, path: str, body: bytes) -> bytes:
+    def _request(self, path: str, body: bytes, kind: str = "application/json") -> bytes:
         head = (
             f"POST {path} HTTP/1.1\r\nHost: localhost:{self.port}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         return head.encode() + body
 
@@ -184,4 +194,29 @@ def _hostile_body(inputs: list[float], route: str, rng: random.Random) -> bytes:
         body["known"] = rng.choice([*values, {"\ud800": 1}, {"red": 2}, [1, None]])
     else:
         body[rng.choice(["k", "n_steps", "zoo"])] = rng.choice([*values, 10**9, 3])
+    return json.dumps(body).encode()
+
+
+def _hostile_array(inputs: list[float], rng: random.Random) -> bytes:
+    """A .npy file with changed bytes, or of numbers that no model expects."""
+    row = np.array(inputs)
+    if rng.random() < 0.5:
+        row[rng.randrange(len(row))] = rng.choice([np.nan, np.inf, 1e39, -1e300])
+    file = io.BytesIO()
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = row.astype(rng.choice(["<f8", ">f4", "<f2", "<i8", "|b1", "<c8"]))
+    np.save(file, values)
+    content = file.getvalue()
+    return content if rng.random() < 0.3 else mutate(content, rng)
+
+
+def _hostile_image(rng: random.Random) -> bytes:
+    """An image with changed bytes, or in a body with a strange value."""
+    file = io.BytesIO()
+    Image.new(rng.choice(["L", "RGB", "P"]), (6, 5), 90).save(file, "PNG")
+    content = file.getvalue() if rng.random() < 0.3 else mutate(file.getvalue(), rng)
+    body: dict[str, Any] = {"image": base64.b64encode(content).decode()}
+    if rng.random() < 0.5:
+        field = rng.choice(["image", "known", "n_samples", "seed", "zoo"])
+        body[field] = rng.choice([*VALUES, body["image"], 3])
     return json.dumps(body).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ def _map_array(path: Path) -> np.ndarray:
     require_file(path)
     try:
         return np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, OSError, SyntaxError, MemoryError) as error:
+    except (ValueError, OSError, SyntaxError, TokenError, MemoryError) as error:
         raise file_error(path, f"not a complete .npy file ({error}).") from error
 
 
@@ -229,7 +230,8 @@ def _n_rows(fragment: Any) -> int:
     # `count_rows` counts the whole file, also of a fragment of one row group
     groups = getattr(fragment, "row_groups", None)
     if groups is None:
-        return int(fragment.count_rows())
+        with arrow_errors(fragment.path):
+            return int(fragment.count_rows())
     return sum(group.num_rows for group in groups)
 
 

@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,14 @@ MEMORY_RATIO = 8
 _PIECE = 2**20
 _PARTS = ("data", "indices", "indptr", "shape")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError)
-_UNSUPPORTED = (NotImplementedError, RuntimeError, KeyError, SyntaxError, TypeError)
+_UNSUPPORTED = (
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+    SyntaxError,
+    TypeError,
+    TokenError,
+)
 
 
 def read_arrays(path: Path | str, *, max_bytes: int | None = None) -> dict[str, Array]:

@@ -129,7 +129,8 @@ def _restore_model(
         with torch.device("meta"):
             model = classifier._new_model(None, version)
         model.load_state_dict(tensors, assign=True)
-    dtypes = {parameter.dtype for parameter in model.parameters()}
+    weights = model.state_dict().values()
+    dtypes = {tensor.dtype for tensor in weights if tensor.is_floating_point()}
     if dtypes != {torch.float32}:
         raise ValueError(f"the weights are of the types {sorted(map(str, dtypes))}")
     classifier.model_ = model.requires_grad_().eval()
