@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import io
 import json
+import zipfile
 
 import numpy as np
 import openpyxl
@@ -238,12 +240,22 @@ def test_numbers_that_are_not_finite_stay_in_a_table(put):
     assert read(path, labels=-2).X["weight"].values.tolist() == [np.inf, 4.0]
 
 
+def archive_of_the_future():
+    """A zip archive that needs version 8.4 of the format."""
+    stream, member = io.BytesIO(), zipfile.ZipInfo("xl/workbook.xml")
+    member.extract_version = 84
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(member, b"<x/>")
+    return stream.getvalue()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("bad.parquet", b"PAR1 nothing", "not a complete Parquet file"),
         ("bad.feather", b"ARROW1", "not a complete Arrow file"),
         ("bad.xlsx", b"PK\x03\x04 nothing", "not a complete Excel file"),
+        ("new.xlsx", archive_of_the_future(), r"Excel file \(zip file version 8\.4"),
         ("bad.jsonl", b'{"x": 1}\n{"x": \n', "line 2: not JSON"),
         ("bad.jsonl", b'{"x": 1}\n[1]\n', "line 2: not a JSON object"),
         ("bad.jsonl", b'{"x": {"y": 1}}', "`x` holds values of the kind dict"),

@@ -110,6 +110,12 @@ WRONG_PIXELS = {
     "half precision": lambda t, d: t.update(
         {name: tensor.half() for name, tensor in t.items()}
     ),
+    "a bias of whole numbers": lambda t, d: t.update(
+        {"network.out.bias": t["network.out.bias"].to(torch.int8)}
+    ),
+    "statistics of others": lambda t, d: t.update(
+        {name: x.double() for name, x in t.items() if "running_var" in name}
+    ),
 }
 
 

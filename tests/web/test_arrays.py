@@ -1,5 +1,6 @@
 """Binary requests: the classifier's answers, and the same limits as for JSON."""
 
+import asyncio
 import io
 import re
 
@@ -134,3 +135,30 @@ def test_token_host_and_headers_hold():
         assert answer.status_code == 200
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert "content-security-policy" in answer.headers
+
+
+@pytest.mark.parametrize("route", ["predict-array", "predict"])
+def test_a_client_that_goes_away_is_no_error_of_the_server(route, client):
+    kind = b"application/x-npy" if route == "predict-array" else b"application/json"
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": f"/api/models/logistic/{route}",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), (b"content-type", kind)],
+    }
+    messages = [
+        {"type": "http.request", "body": b"\x93", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent = []
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send_message(message):
+        sent.append(message)
+
+    asyncio.run(client.app(scope, receive, send_message))  # raises nothing to log
+    assert sent[0]["status"] == 400

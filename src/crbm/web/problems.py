@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from crbm.web import schemas
 from crbm.web.batching import OverloadedError
@@ -65,6 +66,7 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(InputError, _invalid_input)
     app.add_exception_handler(OverloadedError, _overload_error)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(ClientDisconnect, _closed_connection)
     app.add_exception_handler(Exception, _bug)
 
 
@@ -108,6 +110,11 @@ async def _overload_error(request: Request, error: Exception) -> JSONResponse:
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     return problem(error.status_code, error.detail, error.headers)
+
+
+async def _closed_connection(request: Request, error: Exception) -> JSONResponse:
+    # nobody reads it, but it is counted as the client's mistake
+    return problem(400, "The connection was closed before the whole body came.")
 
 
 async def _bug(request: Request, error: Exception) -> JSONResponse:

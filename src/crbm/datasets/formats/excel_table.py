@@ -40,7 +40,7 @@ def _check_size(path: Path, max_bytes: int) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise file_error(path, f"not a complete Excel file ({error}).") from error
     if size > max_bytes:
         raise too_large_error(path, size, max_bytes)

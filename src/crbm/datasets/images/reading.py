@@ -143,7 +143,7 @@ def is_image_npz(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return "images.npy" in archive.namelist()
-    except (zipfile.BadZipFile, OSError):
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         return False
 
 

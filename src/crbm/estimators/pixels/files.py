@@ -128,11 +128,8 @@ def _restore_model(
         version = _network_version(classifier, tensors, fitted)
         with torch.device("meta"):
             model = classifier._new_model(None, version)
+        _check_types(tensors, model.state_dict())
         model.load_state_dict(tensors, assign=True)
-    weights = model.state_dict().values()
-    dtypes = {tensor.dtype for tensor in weights if tensor.is_floating_point()}
-    if dtypes != {torch.float32}:
-        raise ValueError(f"the weights are of the types {sorted(map(str, dtypes))}")
     classifier.model_ = model.requires_grad_().eval()
     classifier.classes_ = np.arange(classifier.n_labels_)  # which fit the tensors
 
@@ -149,3 +146,9 @@ def _network_version(
         )
     checks.one_of("network_version_", version, VERSIONS)
     return int(version)
+
+
+def _check_types(tensors: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    for name, tensor in tensors.items():
+        if name in expected and tensor.dtype != expected[name].dtype:
+            raise ValueError(f"`{name}` is {tensor.dtype}")
