@@ -3,14 +3,11 @@
 import asyncio
 import json
 import random
-from pathlib import Path
 
 import pytest
 from jaxtyping import config
 
 from torture import data, files, kills, models, report, running, server
-
-ROOT = Path(__file__).parents[1]
 
 N_FILES = 60
 
@@ -60,8 +57,8 @@ def test_hostile_requests(tmp_path):
 
 
 def test_the_page_shows_the_measured_figures():
-    rows = json.loads((ROOT / "results" / "torture.json").read_text())
-    page = (ROOT / "docs" / "reliability.md").read_text()
+    rows, page = json.loads(report.ROWS.read_text()), report.PAGE.read_text()
+    assert report.render(page, rows) == page  # if not: python -m torture.report
     assert report.markdown(rows) in page
     assert report.soak_sentence(rows) in page
     named = {f"file {name}" for name in files.FORMATS}

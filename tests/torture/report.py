@@ -1,9 +1,19 @@
-"""Render the counts of attacks for `docs/reliability.md`."""
+"""Render the counts of attacks into `docs/reliability.md`.
+
+`cd tests && python -m torture.report` does it.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[2]
+ROWS, PAGE = ROOT / "results" / "torture.json", ROOT / "docs" / "reliability.md"
+TABLE = re.compile(r"^\| attacked .*?(?=\n\n)", flags=re.DOTALL | re.MULTILINE)
+SOAKED = re.compile(r"(?<=^\*\*Soak\.\*\* ).*$", flags=re.MULTILINE)
 COUNTS = ("tried", "refused", "failed", "lost")
 SOAK = "server, soak"
 
@@ -36,3 +46,20 @@ def soak_sentence(rows: list[dict[str, Any]]) -> str:
         f"MB after a warm-up of five minutes and {row['megabytes_at_end']:.0f} MB at "
         f"the end, {row['growth_percent']:.1f} % more."
     )
+
+
+def render(page: str, rows: list[dict[str, Any]]) -> str:
+    """The page with the table and the sentence that the rows make."""
+    page = TABLE.sub(lambda _: markdown(rows), page)
+    return SOAKED.sub(lambda _: soak_sentence(rows), page)
+
+
+def main() -> None:
+    """Render the page from the rows."""
+    rows = json.loads(ROWS.read_text(encoding="utf-8"))
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(render(page, rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
