@@ -122,3 +122,27 @@ WRONG_PIXELS = {
 @pytest.mark.parametrize("name", WRONG_PIXELS)
 def test_wrong_contents_of_a_pixel_classifier_are_refused(name, pixel_file, tmp_path):
     refused(pixel_file, tmp_path, WRONG_PIXELS[name])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [crbm.HashCRBMClassifier, crbm.PixelClassifier],
+    ids=lambda kind: kind.__name__,
+)
+def test_models_of_files_take_no_memory_before_their_tensors(
+    kind, pixel_file, tmp_path, monkeypatch
+):
+    """Sizes that a file claims are compared with its tensors on the meta device."""
+    file, make, devices = pixel_file, kind._new_model, set()
+    if kind is crbm.HashCRBMClassifier:
+        file = tmp_path / "m.safetensors"
+        kind(n_epochs=1, n_hidden=2, random_state=0).fit(X, Y > 0).save(file)
+
+    def new_model(*args):
+        model = make(*args)
+        devices.update(p.device.type for p in model.parameters())
+        return model
+
+    monkeypatch.setattr(kind, "_new_model", new_model)
+    crbm.load(file)
+    assert devices == {"meta"}

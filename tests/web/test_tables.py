@@ -93,7 +93,7 @@ def test_batches_and_label_sets_take_rows_by_name(client):
 def test_named_numbers_may_be_given_by_name_and_may_be_missing(client):
     assert client.get("/api/models/numbers").json()["input_names"] == list("abcd")
     by_place = predict(client, [0, 1, 0, None], "numbers")
-    by_name = predict(client, {"d": None, "b": 1, "c": 0, "a": 0}, "numbers")
+    by_name = predict(client, {"c": 0, "d": None, "a": 0, "b": 1}, "numbers")
     assert by_place == by_name
     assert by_place[0] == 200
 
