@@ -25,8 +25,8 @@ def test_the_example_of_a_card_runs(trained, monkeypatch, pets):
 
 
 def test_names_cannot_break_the_tables():
-    table = card._table([{"name": "a|b\n<script>", "value": 1.23456}])
-    assert table.splitlines()[2] == "| a\\|b &lt;script> | 1.235 |"
+    table = card._table([{"name": "a|b\n<script>", "value": 1.23456, "no": None}])
+    assert table.splitlines()[2] == "| a\\|b &lt;script> | 1.235 | - |"
 
 
 def test_an_existing_card_is_kept(trained, tmp_path):
