@@ -111,6 +111,18 @@ def test_a_longer_fit_goes_on(tmp_path):
     assert_same(longer, ensemble(n_estimators=1).fit(X, Y))
 
 
+def test_the_interval_between_checkpoints_is_that_asked_for(tmp_path, monkeypatch):
+    found, start = [], Checkpoint.start
+
+    def started(self, run):
+        found.append(self.every_seconds)
+        start(self, run)
+
+    monkeypatch.setattr(Checkpoint, "start", started)
+    ensemble(tmp_path, n_estimators=1, n_epochs=1, checkpoint_every=7).fit(X, Y)
+    assert found == [7]
+
+
 def test_partial_fit_keeps_no_checkpoint(tmp_path):
     ensemble(tmp_path, resume=True).partial_fit(X, Y).partial_fit(X, Y)
     assert list(tmp_path.iterdir()) == []
