@@ -1,9 +1,9 @@
 """Write `tickets.csv`, a made-up table of support tickets, and some without labels.
 
     python examples/tickets.py
-    crbm train tickets.csv --labels billing,bug,cancel --out tickets.safetensors
-    crbm predict tickets.safetensors new.csv --out predicted.csv --top-k 3
-    crbm serve tickets.safetensors
+    crbm train tickets.csv --labels billing,bug,cancel --drop ticket --out m.safetensors
+    crbm predict m.safetensors new.csv --out predicted.csv --top-k 3
+    crbm serve m.safetensors
 
 Customers write about bills, bugs, or that they cancel, which bills and bugs together
 often lead to. Some values are missing.

@@ -92,9 +92,10 @@ def _with_structure(base: Any, problem: Problem) -> dict[str, float]:
 def _measures(
     truth: np.ndarray, p: np.ndarray, sets: np.ndarray, nll: float
 ) -> dict[str, float]:
-    return {
+    found = {
         "hamming": 100 * metrics.hamming_error(truth, p > 0.5),
         "subset": 100 * metrics.subset_accuracy(truth, sets),
         "log_loss": metrics.label_log_loss(truth, p, least=LEAST),
-        "nll": nll,
     }
+    # infinite where a label set of the test cases is not among the candidates
+    return {**found, "nll": nll} if np.isfinite(nll) else found
