@@ -145,6 +145,7 @@ def test_tables_of_results_are_rendered_from_the_rows(name):
         ("speed", "loops"),
         ("speed", "network"),
         ("speed", "precision"),
+        ("serving", "serve"),
         ("scaling", "growth"),
         ("scaling", "peers"),
         ("scaling", "stored"),
