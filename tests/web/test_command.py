@@ -10,7 +10,6 @@ from urllib.request import urlopen
 import pytest
 import typer
 
-from benchmarks import serving
 from crbm.cli.serve import serve
 
 SERVE = [sys.executable, "-m", "crbm", "serve"]
@@ -46,19 +45,3 @@ def test_a_used_port_is_an_error_of_one_line(model_files, capsys):
     assert captured.err.count("\n") == 1
     assert f"port {port}" in captured.err
     assert captured.out == ""
-
-
-@pytest.mark.slow
-def test_the_load_is_measured(monkeypatch):
-    monkeypatch.setattr(serving, "SECONDS", 0.3)
-    monkeypatch.setattr(serving, "N_HIDDEN", 4)
-    monkeypatch.setattr(serving, "ARRIVALS", (50,))
-    rows = serving.rows(echo=lambda text: None)
-    assert [row["load"] for row in rows] == [
-        "50 arrive a second",
-        "32 clients at once",
-    ]
-    for row in rows:
-        assert row["failed"] == 0
-        assert row["p99 ms"] >= row["p50 ms"] > 0
-    assert rows[1]["cases per call"] > 1
