@@ -75,11 +75,12 @@ _LETTERS: dict[str, Any] = {"batch_size": 50, "learning_rate": 2e-3}
 MODELS = {
     "mnist": {
         "softmax regression": Config(n_hidden=0, n_epochs=10),
-        "CRBM, exact": Config(n_epochs=30, learning_rate=6e-3),
-        "CRBM, exact, input dropout": Config(
+        "CRBM, exact": Config(),
+        "CRBM, exact, input dropout": Config(input_dropout=0.2),
+        "CRBM, hybrid": Config(n_epochs=10, learning_rate=6e-3, joint_weight=0.01),
+        "CRBM, exact, larger rate, dropout": Config(
             n_hidden=1000, n_epochs=30, learning_rate=6e-3, input_dropout=0.3
         ),
-        "CRBM, hybrid": Config(n_epochs=10, learning_rate=6e-3, joint_weight=0.01),
     },
     "letters": {
         "softmax regression": Config(n_hidden=0, **_LETTERS),

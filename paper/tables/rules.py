@@ -127,13 +127,18 @@ def cells() -> list[Cell]:
 def _config(rule: Rule, kind: str) -> dict[str, Any]:
     """Everything that the outcome depends on, as JSON."""
     return {
-        "objective": repr(rule.objective) if rule.objective else rule.make.__name__,
+        "objective": _name(rule.objective) if rule.objective else rule.make.__name__,
         "rates": RATES,
         "start": START[kind],
         "penalties": PENALTIES if rule.penalised else [0.0],
         **(LABELS if kind == "labels" else {**PIXELS, "n_train": N_TRAIN}),
         **dict(rule.fixed),
     }
+
+
+def _name(objective: Objective) -> str:
+    """An objective with its parameters, as in rows from before `marginals`."""
+    return repr(objective).replace("(marginals=0.0)", "()")
 
 
 def complete(
