@@ -52,12 +52,15 @@ def _ranks(rows: Sequence[Row]) -> Table:
         ]
         lines.append((model, shown))
     any_ranking = rankings["hamming"]
-    p_values = ", ".join(f"{name} {rankings[name].p_value:.2g}" for name in SHOWN)
+    p_values = ""
+    if len(models) > 2:  # Friedman's test needs three
+        listed = ", ".join(f"{name} {rankings[name].p_value:.2g}" for name in SHOWN)
+        p_values = f"p of Friedman's test: {listed}. "
     note = (
         f"Mean ranks over {any_ranking.n_datasets} data sets, 1 is best, among the "
         f"{len(models)} models that were run on all of them; the best in bold. Mean "
         f"ranks that differ by less than {any_ranking.difference:.2f} are not told "
-        f"apart (Nemenyi, 95 %). p of Friedman's test: {p_values}. {_left_out(rows)}"
+        f"apart (Nemenyi, 95 %). {p_values}{_left_out(rows)}"
     )
     title = full_title("The suite: mean ranks", rows)
     return Table(title, note, ranks.MEASURES, lines, cost=cost_of(rows))

@@ -98,6 +98,7 @@ def test_case_chains_continue_where_their_case_left_off(u, labels):
     start = first.negative.v[order]
     expected = gibbs.run(turned, start, n_steps=1, generator=replay).v
     assert torch.equal(second.negative.v, expected)
+    assert torch.equal(second.positive.v, labels[order])
 
 
 @pytest.mark.parametrize(
