@@ -68,7 +68,7 @@ def test_ranks_among_equal_quantiles(tmp_path):
 @pytest.mark.parametrize(
     "inference",
     ["mean_field", "search", "loopy_bp", "exact", partial(mean_field.run, n_steps=3)],
-    ids=str,
+    ids=["mean_field", "search", "loopy_bp", "exact", "partial"],
 )
 def test_every_inference(inference, tmp_path):
     classifier = crbm_classifier(inference=inference, preprocessing="none").fit(X, Y)
