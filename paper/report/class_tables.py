@@ -51,7 +51,8 @@ def digits(rows: Sequence[Row]) -> str:
     Examples
     --------
     >>> own = {"dataset": "mnist", "model": "softmax regression"}
-    >>> row = {**own, "metrics": {"error": 7.5}, "details": {"valid": 7, "train": 6}}
+    >>> parts = {"valid": 7.0, "train": 6.0}
+    >>> row = {**own, "metrics": {"error": 7.5}, "details": parts}
     >>> print(digits([row]).splitlines()[2])
     | softmax regression | 6.00 | 7.00 | 7.50 | 1 |
     """

@@ -217,7 +217,7 @@ def test_the_work_of_each_axis_runs(axis):
 
 
 def test_an_unknown_suite_is_refused_with_the_names():
-    with pytest.raises(ValueError, match="'floor', 'multilabel', 'peers', 'growth'"):
+    with pytest.raises(ValueError, match=r"'floor', .*'growth', .*'serve'"):
         suites.run("magic", echo=lambda text: None)
 
 

@@ -220,7 +220,7 @@ def test_wrong_labels_are_refused(labels, message):
         ),
         (
             crbm.CRBMClassifier(objective="exact", objective_params={"n_steps": 1}),
-            "`objective_params` has no `n_steps` here; use none",
+            "`objective_params` has no `n_steps` here; use `marginals`",
         ),
         (
             crbm.LogisticClassifier(early_stopping=True, validation_fraction=0.999),

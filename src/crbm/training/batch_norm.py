@@ -47,6 +47,8 @@ class _Sum(torch.autograd.Function):
 def _normalise(layer: _BatchNorm, x: Tensor) -> Tensor:
     if not layer.training:
         return type(layer).forward(layer, x)
+    kind = x.dtype
+    x = x.to(torch.promote_types(kind, torch.float32))  # sums need more than bfloat16
     of_channels = [0, *range(2, x.ndim)]
     shape = [1, -1] + [1] * (x.ndim - 2)
     count = x.new_tensor([x.numel() / x.shape[1]])
@@ -59,7 +61,7 @@ def _normalise(layer: _BatchNorm, x: Tensor) -> Tensor:
         found = found * layer.weight.view(shape) + layer.bias.view(shape)
     if layer.track_running_stats:
         _remember(layer, mean.detach(), variance.detach() * n / (n - 1))
-    return found
+    return found.to(kind)
 
 
 def _remember(layer: _BatchNorm, mean: Tensor, variance: Tensor) -> None:
