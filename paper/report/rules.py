@@ -107,15 +107,19 @@ def _errors(row: Row) -> np.ndarray:
 
 
 def missing_table(rows: Sequence[Row]) -> str:
-    """bibtex with a fifth of the entries observed, beside published figures."""
+    """bibtex with a fifth of the entries observed, beside published figures.
+
+    Means over the draws of the observed entries.
+    """
     lines = [
         [f"{name} (published)", *(_number(figures, key) for key in MISSING)]
         for name, figures in missing_labels.PUBLISHED.items()
     ]
-    for row in rows:
-        if row["dataset"] == missing_labels.DATASET:
-            figures = row["metrics"]
-            lines.append([row["model"], *(_number(figures, key) for key in MISSING)])
+    found = [row for row in rows if row["dataset"] == missing_labels.DATASET]
+    for name in dict.fromkeys(row["model"] for row in found):
+        own = [row["metrics"] for row in found if row["model"] == name]
+        values = [[run[key] for run in own if key in run] for key in MISSING]
+        lines.append([name, *map(_spread, values)])
     return _table(["model", *MISSING], lines)
 
 
