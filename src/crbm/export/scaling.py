@@ -53,20 +53,28 @@ def preprocess(x: Value, preprocessor: Preprocessor) -> Value:
 
 
 def _standardise(x: Value, step: Any) -> Value:
-    kind = x.dtype
-    if step.mean_ is not None and step.with_mean:
-        x = (x.to(DOUBLE) - step.mean_).to(kind)
-    if step.scale_ is not None and step.with_std:
-        x = (x.to(DOUBLE) / step.scale_).to(kind)
-    return x
+    return _shift_and_divide(
+        x,
+        step.mean_ if step.with_mean else None,
+        step.scale_ if step.with_std else None,
+    )
 
 
 def _robust(x: Value, step: Any) -> Value:
+    return _shift_and_divide(
+        x,
+        step.center_ if step.with_centering else None,
+        step.scale_ if step.with_scaling else None,
+    )
+
+
+def _shift_and_divide(x: Value, shift: Any, scale: Any) -> Value:
+    """In double precision, as scikit-learn does; None leaves a part out."""
     kind = x.dtype
-    if step.center_ is not None and step.with_centering:
-        x = (x.to(DOUBLE) - step.center_).to(kind)
-    if step.scale_ is not None and step.with_scaling:
-        x = (x.to(DOUBLE) / step.scale_).to(kind)
+    if shift is not None:
+        x = (x.to(DOUBLE) - shift).to(kind)
+    if scale is not None:
+        x = (x.to(DOUBLE) / scale).to(kind)
     return x
 
 
