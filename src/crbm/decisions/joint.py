@@ -72,6 +72,11 @@ class Joint(NamedTuple):
         product = _tensor(self.product).to(weight)
         return Joint(weight * (1 - share)[:, None], table, product, share)
 
+    def unmixed(self) -> Joint:
+        """A `mixed` joint as it was before: each row of `weight` sums to 1."""
+        total = (1 - self.share).clamp_min(torch.finfo(self.weight.dtype).tiny)
+        return self._replace(weight=self.weight / total[:, None])
+
     def split(self, numbers_per_case: int) -> Iterator[Joint]:
         """Some cases at a time, so that temporaries stay below `LARGEST_TABLE`."""
         step = max(1, LARGEST_TABLE // max(1, numbers_per_case))

@@ -13,12 +13,12 @@ from crbm.estimators.auto.boosting import Boosting
 from crbm.estimators.auto.committee import Committee
 from crbm.estimators.auto.forest import Forest
 from crbm.estimators.auto.members import Inputs, Member
-from crbm.estimators.auto.pooling import LEAST_LABEL
 from crbm.estimators.auto.ridge import SetCalibration
 from crbm.estimators.auto.ridge_member import RidgeMember
 from crbm.estimators.auto.svm import SetSVM
 from crbm.estimators.auto.svm_member import SVMMember
 from crbm.estimators.auto.trees import BoostingMember, ForestMember
+from crbm.estimators.pooling import LEAST_LABEL
 from crbm.export import candidates, energies
 from crbm.export.graph import Value, concatenate, mean
 from crbm.export.scaling import preprocess, squared_distances

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from crbm.estimators import AutoClassifier
-from crbm.estimators.auto.pooling import LEAST_SET, SetPool
+from crbm.estimators.pooling import LEAST_SET, SetPool
 from crbm.export.graph import Value
 from crbm.export.members import DOUBLE, Predictions, log_odds
 

@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from crbm import checks, decisions
-from crbm.decisions import Joint
+from crbm.decisions import Joint, mixture
 from crbm.decisions.joint import mean
 from crbm.estimators import class_weights, encoding, inputs
-from crbm.estimators.auto import mixture
 from crbm.estimators.auto.catalogue import MEMBERS, STACKED, make_member
 from crbm.estimators.auto.members import Inputs, Member, Task
 from crbm.estimators.auto.pool import Pool, judge
@@ -293,10 +292,7 @@ class AutoClassifier(LabelSetClassifier):
             return self.pool_.whole_sets(found, joint)
         if self.metric not in ("example_f1", "jaccard"):
             return super()._labels(u, known, p)
-        joint = self._joint(u, known)
-        total = (1 - joint.share).clamp_min(torch.finfo(torch.float64).tiny)
-        weight = joint.weight / total[:, None]
-        return decisions.best(self.metric, joint._replace(weight=weight))
+        return decisions.best(self.metric, self._joint(u, known).unmixed())
 
     def _log_probability(self, u: Tensor, v: Tensor) -> Float[Tensor, " batch"]:
         _, log_p = mixture.given(self._joint(u, None), v.double())

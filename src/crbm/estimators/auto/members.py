@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from crbm.estimators.auto.pooling import log_odds
 from crbm.estimators.auto.scaling import Scaling, choose_scaling
+from crbm.estimators.pooling import log_odds
 from crbm.preprocessing import Preprocessor
 
 # What members may receive: kernel features, scaled inputs, other members' log-odds.

@@ -12,9 +12,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from crbm import metrics
-from crbm.decisions import Joint
+from crbm.decisions import Joint, mixture
 from crbm.decisions.joint import mean, mode, product_probability, reweight
-from crbm.estimators.auto import mixture, pooling
+from crbm.estimators import pooling
 from crbm.estimators.auto.catalogue import make_member
 from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
 from crbm.estimators.auto.scaling import Scaling
@@ -201,8 +201,7 @@ class Pool:
         joint
             The joint distribution, `mixed`, perhaps given known labels.
         """
-        total = (1 - joint.share).clamp_min(torch.finfo(torch.float64).tiny)
-        likeliest = mode(joint._replace(weight=joint.weight / total[:, None]))
+        likeliest = mode(joint.unmixed())
         tables = _tables(found)
         if not self.whole.weights or not tables or (self.class_weight != 1).any():
             return likeliest

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from crbm.estimators.auto.pooling import minimise, some_rows
+from crbm.estimators.pooling import minimise, some_rows
 
 Targets = Float[np.ndarray, "cases targets"]
 

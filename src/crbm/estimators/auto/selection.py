@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from crbm.estimators.auto.pooling import (
+from crbm.estimators.pooling import (
     SetPool,
     SetProbabilities,
     log_probability,

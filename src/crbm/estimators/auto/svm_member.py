@@ -11,10 +11,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from crbm.estimators.auto.members import Inputs, Member, Prediction, Size, Task
-from crbm.estimators.auto.pooling import some_rows
 from crbm.estimators.auto.ridge import SetCalibration, calibrate_sets
 from crbm.estimators.auto.selection import greedy_weights
 from crbm.estimators.auto.svm import SetSVM, frequent_sets
+from crbm.estimators.pooling import some_rows
 from crbm.preprocessing.packing import below
 from crbm.preprocessing.pipelines import CUT_OFF
 

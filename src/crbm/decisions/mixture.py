@@ -1,4 +1,4 @@
-"""p(v | u) of a mixture: pooled label sets, and pooled labels for unseen sets."""
+"""Answers of a mixture of a table of label sets with independent labels."""
 
 from __future__ import annotations
 
