@@ -13,8 +13,11 @@ from sklearn.base import clone
 from torch import Generator, Tensor
 
 from crbm import checks, decisions
+from crbm.decisions import mixture
+from crbm.decisions.joint import mean
 from crbm.energies import Energy
-from crbm.estimators import defaults, posteriors, stacking
+from crbm.estimators import base_mixture, defaults, posteriors, stacking
+from crbm.estimators.base_mixture import BaseLabels
 from crbm.estimators.choices import check_choice
 from crbm.estimators.hashed_cases import (
     HashedCases,
@@ -87,7 +90,10 @@ class HashCRBMClassifier(StructuredClassifier):
         A scikit-learn classifier with `predict_proba`, for several labels or copied for
         each, e.g. `RandomForestClassifier()`. Its log-odds are inputs of the model,
         "beside" X or "instead" of it; those of training cases come from copies that
-        did not learn from them. It makes a joint distribution of any classifier.
+        did not learn from them. It makes a joint distribution of any classifier: over
+        the candidates, mixed with the labels of the base as if they were independent,
+        so that no label set is impossible. Early stopping's held-out cases choose the
+        share of the latter, `base_labels_.share`; with `n_proposals` it is 0.
 
     Attributes
     ----------
@@ -198,6 +204,11 @@ class HashCRBMClassifier(StructuredClassifier):
             visible=self._visible,
         )
 
+    @property
+    def _mixes_base(self) -> bool:
+        """Whether the base has a share of the probability of its own."""
+        return self.base is not None and self.base_labels_.share > 0
+
     def _start(self, model: EnergyModel, data: Batch) -> None:
         if self.base_measure != "counts":
             super()._start(model, data)
@@ -222,6 +233,10 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _joints(self, u: Tensor, known: Tensor | None) -> Iterator[decisions.Joint]:
+        if self._mixes_base:
+            for joint in base_mixture.joints(self, u, known):
+                yield joint.unmixed()
+            return
         for posterior in posteriors.with_proposals(self, u, known):
             if posterior.ids is None:
                 yield decisions.Joint(posterior.weight, posterior.v)
@@ -243,6 +258,8 @@ class HashCRBMClassifier(StructuredClassifier):
         self._recall_cases = complete_cases(data)
         if hasattr(self, "_candidate_recall"):
             del self._candidate_recall
+        if self.base is not None:
+            self.base_labels_ = base_mixture.calibrate(self, data)
 
     def _learn_stored_candidates(self, sample: Batch, blocks: Iterator[Batch]) -> None:
         assert sample.u is not None
@@ -258,6 +275,8 @@ class HashCRBMClassifier(StructuredClassifier):
     def _measure(self, held_out: Batch | None) -> None:
         super()._measure(held_out)
         self._proposal_recall = posteriors.proposal_recall(self, held_out)
+        if self.base is not None and not self.n_proposals:
+            self.base_labels_ = base_mixture.weigh(self, held_out)
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         plain: dict[str, Any] = {
@@ -266,6 +285,8 @@ class HashCRBMClassifier(StructuredClassifier):
         }
         if self.radius == "auto":
             plain["radius_"] = self.sets_.radius
+        if self.base is not None:
+            plain["base_labels_"] = list(self.base_labels_)
         return self.sets_.state(), plain
 
     def _restore(self, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
@@ -279,6 +300,8 @@ class HashCRBMClassifier(StructuredClassifier):
         self._candidate_recall = plain["candidate_recall_"]
         earlier = posteriors.PROPOSAL_RECALL
         self._proposal_recall = plain.get("proposal_recall_", earlier)
+        # files of version 0.1 have none: the candidates have all of the probability
+        self.base_labels_ = BaseLabels(*map(float, plain.get("base_labels_", ())))
 
     def _with_candidates(self, data: Batch) -> Cases:
         assert data.u is not None
@@ -299,23 +322,35 @@ class HashCRBMClassifier(StructuredClassifier):
 
     @torch.no_grad()
     def _marginals(self, u: Tensor, known: Tensor | None) -> Tensor:
+        if self._mixes_base:
+            means = [mean(joint) for joint in base_mixture.joints(self, u, known)]
+            return torch.cat(means).clamp(0, 1).to(u)
         found = posteriors.over_candidates(self, u, known)
         return torch.cat([exact.average(posterior) for posterior in found])
 
     @torch.no_grad()
     def _mode(self, u: Tensor, known: Tensor | None) -> Tensor:
+        if self._mixes_base:
+            return self._top_k(u, 1, known)[0][:, 0]
         found = posteriors.with_proposals(self, u, known)
         return torch.cat([posteriors.best(each, 1)[0][:, 0] for each in found])
 
     @torch.no_grad()
     def _top_k(self, u: Tensor, k: int, known: Tensor | None) -> tuple[Tensor, Tensor]:
-        found = posteriors.with_proposals(self, u, known)
-        padded = [pad_sets(*posteriors.best(each, k), k) for each in found]
+        if self._mixes_base:
+            joints = base_mixture.joints(self, u, known)
+            best = (mixture.top_k(joint, k) for joint in joints)
+        else:
+            found = posteriors.with_proposals(self, u, known)
+            best = (posteriors.best(each, k) for each in found)
+        padded = [pad_sets(*each, k) for each in best]
         labels, probability = zip(*padded, strict=True)
         return torch.cat(labels), torch.cat(probability)
 
     @torch.no_grad()
     def _log_probability(self, u: Tensor, v: Tensor) -> Tensor:
+        if self._mixes_base:
+            return base_mixture.log_probability(self, u, v)
         found, start = [], 0
         for posterior in posteriors.with_proposals(self, u, None):
             assert posterior.weight is not None
