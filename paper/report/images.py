@@ -35,7 +35,7 @@ def write(rows: Iterable[Row], folder: Path, *, quick: bool = False) -> Path:
 
 def tables(rows: Iterable[Row], *, level: int = 2) -> str:
     """A table for each data set with rows, under headings of this level."""
-    rows = list(rows)
+    rows = images.current_rows(rows)
     names = [name for name in images.EXPERIMENTS if _of(rows, name)]
     parts = [f"{'#' * level} {name}\n\n{_table(_of(rows, name))}" for name in names]
     return "\n\n".join(parts)

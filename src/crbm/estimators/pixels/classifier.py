@@ -32,6 +32,8 @@ from crbm.units import BERNOULLI, Categorical
 
 PREDICTIONS = ("marginals", "mode")
 MOST_HIDDEN = 256
+# How much the likelihood of single pixels counts beside that of the mask.
+MARGINALS = 3.0
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -65,9 +67,9 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         Maps of hidden units coupled to the pixels around them, instead of a unit of the
         whole image, and the side of their window. Inference is approximate then.
     objective
-        The objective of training; by default the mean of the exact likelihoods of the
-        mask and of its single pixels, or CD-PercLoss where there are maps of hidden
-        units.
+        The objective of training; by default the exact likelihood of the mask and that
+        of its single pixels, which counts three times, or CD-PercLoss where there are
+        maps of hidden units.
     prediction
         "marginals": each pixel has its likeliest label, which makes few errors per
         pixel; "mode": a likely mask as a whole, which makes more masks entirely right.
@@ -216,7 +218,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
             return self.objective
         if self.n_hidden_channels:
             return Perceptron()
-        return ExactLikelihood(marginals=float(self.n_hidden > 0))
+        return ExactLikelihood(marginals=MARGINALS if self.n_hidden else 0.0)
 
     def _new_model(
         self, generator: Generator | None, network_version: int = unet_versions.NEWEST
