@@ -129,6 +129,7 @@ _QUADRANTS: dict[str, Any] = {
 _PHOTOS: dict[str, Any] = {
     "channels": [24, 48, 96],
     "patch": 1,
+    "mirror": True,
     "batch_size": 16,
     "learning_rate": 1.2e-2,
     "n_hidden": 8,

@@ -137,7 +137,7 @@ class ConvCRBM(ImageModel):
         u = self._require_images(u)
         maps = self._maps(u).permute(0, 2, 3, 1).flatten(1, 2)
         if self.n_modes:
-            return self._mixture(maps)
+            return self._mixture(*self._modes(maps))
         visible, hidden = maps.split((self.visible.width, self.n_hidden_channels), -1)
         size = u.shape[-2], u.shape[-1]
         coupling: Coupling = Dense(maps.new_empty(visible[0].numel(), 0))
@@ -151,20 +151,76 @@ class ConvCRBM(ImageModel):
             has_visible_input=True,
         )
 
-    def _mixture(self, maps: Float[Tensor, "batch pixels maps"]) -> BipartiteEnergy:
+    def condition_mirrored(
+        self, u: Float[Tensor, "batch channels height width"]
+    ) -> BipartiteEnergy:
+        """The mean of p(v | u) and of what it is, mirrored back, for the mirror image.
+
+        For models whose training images are mirrored left to right. The modes of both
+        are those of one hidden unit, so everything stays exact.
+
+        Examples
+        --------
+        >>> model, u = ConvCRBM(1, 0, n_modes=2), torch.rand(3, 1, 4, 5)
+        >>> model.condition_mirrored(u).n_hidden
+        4
+        """
+        self._check_inputs(u)
+        if self.n_hidden_channels:
+            raise ValueError(
+                "Images are mirrored only without maps of hidden units; got "
+                f"{self.n_hidden_channels}."
+            )
+        maps = self._maps(u), self._maps(u.flip(-1)).flip(-1)
+        own, mirrored = (
+            self._modes(each.permute(0, 2, 3, 1).flatten(1, 2)) for each in maps
+        )
+        (visible, log_p, weight), (other, other_log_p, other_weight) = own, mirrored
+        return self._mixture(
+            visible,
+            torch.cat([log_p.log_softmax(-1), other_log_p.log_softmax(-1)], -1),
+            torch.cat([weight, other_weight + (other - visible)[..., None]], -1),
+        )
+
+    def _modes(
+        self, maps: Float[Tensor, "batch pixels maps"]
+    ) -> tuple[
+        Float[Tensor, "batch visible"],
+        Float[Tensor, "batch modes"],
+        Float[Tensor, "batch visible modes"],
+    ]:
+        """Biases of the outputs, log-odds of the modes, and couplings of both.
+
+        Without modes, those of a single mode without couplings.
+        """
         width, n_modes = self.visible.width, self.n_modes
         sizes = (width, n_modes, width * n_modes)
         visible, hidden, couplings = maps.split(sizes, -1)
         visible = visible.flatten(1)
+        if not n_modes:
+            return (
+                visible,
+                visible.new_zeros(len(maps), 1),
+                visible.new_zeros(*visible.shape, 1),
+            )
         weight = couplings.unflatten(-1, (width, n_modes)).flatten(1, 2)
+        return visible, hidden.mean(1), weight
+
+    def _mixture(
+        self,
+        visible: Float[Tensor, "batch visible"],
+        log_p: Float[Tensor, "batch modes"],
+        weight: Float[Tensor, "batch visible modes"],
+    ) -> BipartiteEnergy:
+        """A mixture of modes with these log-odds, in each of which pixels are alone."""
         given_mode = visible[:, None] + weight.mT
         log_z = self.visible.log_partition(given_mode)
         return BipartiteEnergy(
             PerCase(weight),
             visible,
-            hidden.mean(1) - log_z,
+            log_p - log_z,
             self.visible,
-            Categorical(n_modes),
+            Categorical(log_p.shape[-1]),
             has_visible_input=True,
         )
 

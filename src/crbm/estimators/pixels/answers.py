@@ -28,11 +28,15 @@ class Conditioned(NamedTuple):
 
 
 class Labeller(NamedTuple):
-    """A trained model and the encoding of its inputs and outputs."""
+    """A trained model and the encoding of its inputs and outputs.
+
+    With `mirrors` its answers are the mean of those for an image and its mirror image.
+    """
 
     model: ConvCRBM
     scaling: Scaling
     n_labels: int
+    mirrors: bool = False
 
     @torch.no_grad()
     def condition(
@@ -45,7 +49,10 @@ class Labeller(NamedTuple):
         like = next(self.model.parameters())
         for places in self._groups(images):
             u = torch.stack([to_tensor(images[place]) for place in places]).to(like)
-            energy = self.model.condition(self.scaling(u)).detach()
+            condition = (
+                self.model.condition_mirrored if self.mirrors else self.model.condition
+            )
+            energy = condition(self.scaling(u)).detach()
             if known is not None:
                 energy = energy.clamp(self.encode([known[p] for p in places]))
             yield Conditioned(places, energy, (u.shape[-2], u.shape[-1]))

@@ -39,6 +39,12 @@ def choose(augment: Any) -> Augment | None:
     return Changes(tuple(kinds))
 
 
+def flips(augment: Any) -> bool:
+    """Whether the changes of `augment` include mirror images."""
+    chosen = choose(augment)
+    return isinstance(chosen, Changes) and "flip" in chosen.kinds
+
+
 class Changes:
     """The named changes, each drawn anew for every image.
 

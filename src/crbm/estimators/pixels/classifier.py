@@ -19,7 +19,7 @@ from torch import Generator, Tensor, nn
 from crbm import checks, training
 from crbm.energies import Energy
 from crbm.estimators import encoding, members
-from crbm.estimators.pixels import answers, arrays, augmentation, files
+from crbm.estimators.pixels import answers, arrays, augmentation, files, parameters
 from crbm.estimators.pixels.answers import Labeller
 from crbm.estimators.pixels.batches import ImageBatches, Scaling
 from crbm.models import ConvCRBM, unet_versions
@@ -30,8 +30,6 @@ from crbm.training.randomness import seeding
 from crbm.training.schedule import OneCycleSchedule
 from crbm.units import BERNOULLI, Categorical
 
-PREDICTIONS = ("marginals", "mode")
-MOST_HIDDEN = 256
 # How much the likelihood of single pixels counts beside that of the mask.
 MARGINALS = 3.0
 
@@ -83,6 +81,10 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         False; or a function that is called with a batch of images (batch, channels,
         height, width), their masks (batch, height, width) and a generator, and returns
         both, changed, e.g. with fresh noise.
+    mirror
+        Whether predictions are the mean of those for an image and for its mirror image,
+        which takes twice as long; None does so where training flips images and hidden
+        units have no maps.
     n_epochs, batch_size, learning_rate
         Passes over the images, images per update, and the largest step size of AdamW;
         it rises for a tenth of the updates and then falls to 0.
@@ -107,6 +109,8 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         The labels, 0 to K - 1.
     n_channels_
         Channels of the images.
+    mirrors_
+        Whether predictions use mirror images.
 
     Examples
     --------
@@ -137,6 +141,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
     n_labels: int | None = None
     ignore: int = -1
     augment: Any = True
+    mirror: bool | None = None
     n_epochs: int = 100
     batch_size: int = 8
     learning_rate: float = 4e-3
@@ -171,6 +176,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         self.n_labels_ = arrays.count_labels(labels, self.n_labels)
         self.classes_ = np.arange(self.n_labels_)
         self.scaling_ = Scaling.fit(given.arrays)
+        self.mirrors_ = self._mirrors()
         generator = encoding.fit_generator(self.random_state)
         self.model_ = self._new_model(generator)
         self._start_network(labels)
@@ -213,6 +219,11 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
             ranks=distributed.current(),
         )
 
+    def _mirrors(self) -> bool:
+        if self.mirror is not None:
+            return bool(self.mirror)
+        return augmentation.flips(self.augment) and not self.n_hidden_channels
+
     def _objective(self) -> Objective:
         if self.objective is not None:
             return self.objective
@@ -252,29 +263,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
         return network.float()
 
     def _check_parameters(self) -> None:
-        if not (
-            self.network in ("unet", None)
-            or isinstance(self.network, nn.Module)
-            or callable(self.network)
-        ):
-            raise ValueError(
-                "`network` must be 'unet', None, an nn.Module or a function that "
-                f"makes one; got {self.network!r}."
-            )
-        for name in ("n_hidden", "n_hidden_channels", "n_epochs"):
-            checks.whole_number(name, getattr(self, name), at_least=0)
-        checks.whole_number("batch_size", self.batch_size, at_least=1)
-        checks.positive("learning_rate", self.learning_rate)
-        checks.one_of("prediction", self.prediction, PREDICTIONS)
-        checks.one_of("precision", self.precision, unet_versions.PRECISIONS)
-        if self.n_labels is not None:
-            checks.whole_number("n_labels", self.n_labels, at_least=2)
-        if self.n_hidden == 1 or self.n_hidden > MOST_HIDDEN:
-            raise ValueError(
-                "The values of the hidden unit are summed out: `n_hidden` must be 0, "
-                f"or from 2 to {MOST_HIDDEN}; got {self.n_hidden}."
-            )
-        augmentation.choose(self.augment)
+        parameters.check(self)
 
     # Prediction
 
@@ -338,7 +327,7 @@ class PixelClassifier(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _labeller(self) -> Labeller:
-        return Labeller(self.model_, self.scaling_, self.n_labels_)
+        return Labeller(self.model_, self.scaling_, self.n_labels_, self.mirrors_)
 
     def _known(
         self, known: Any, given: arrays.Collection, name: str = "known"

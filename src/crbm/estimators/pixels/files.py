@@ -55,6 +55,7 @@ def description(classifier: PixelClassifier) -> dict[str, Any]:
             "n_labels_": classifier.n_labels_,
             "network_version_": NEWEST,
             "scaling_": list(classifier.scaling_),
+            "mirrors_": classifier.mirrors_,
             "history_": classifier.history_.as_dict(),
             "trained_on_": getattr(classifier, "trained_on_", {}),
         },
@@ -110,6 +111,8 @@ def _restore_fitted(classifier: PixelClassifier, fitted: dict[str, Any]) -> None
     if scaling.shape != (2, n_channels) or not is_sound or not (scaling[1] > 0).all():
         raise ValueError("`scaling_` is not a mean and a deviation per channel")
     classifier.scaling_ = Scaling(*scaling.tolist())
+    # files of version 0.1 do not have it
+    classifier.mirrors_ = bool(fitted.get("mirrors_", False))
     classifier.history_ = History.from_dict(fitted["history_"])
 
 
