@@ -19,10 +19,20 @@ from paper.report import (
     rules as rules_report,
     successor_tables,
     suite_tables,
+    untuned as untuned_report,
 )
 from paper.report.scores import Score
 from paper.report.table import Table
-from paper.tables import bases, images, outputs, rules, successors, suite, table1
+from paper.tables import (
+    bases,
+    images,
+    outputs,
+    rules,
+    successors,
+    suite,
+    table1,
+    untuned,
+)
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -99,6 +109,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "ranks": ranks,
     "images": labelled_images,
     "bases": lambda folder: bases_report.table(_rows(folder, bases.EXPERIMENT)),
+    "untuned": lambda folder: untuned_report.table(_rows(folder, untuned.EXPERIMENT)),
     "after-2011": after_2011,
     "rules": lambda folder: rules_report.objectives_table(
         _rows(folder, rules.EXPERIMENT)

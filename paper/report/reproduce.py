@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from paper.report import (
     rules as rules_report,
     skeleton,
     suite_tables,
+    untuned as untuned_report,
 )
 from paper.tables import (
     bases,
@@ -33,9 +35,34 @@ from paper.tables import (
     table1,
     table2,
     trials,
+    untuned,
 )
 
-BY_DATASET = ("bases", "images", "outputs", "rules")  # take `--dataset`
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be repeated, and how.
+
+    Parameters
+    ----------
+    folder
+        Folder of the results. Finished runs are not repeated.
+    quick
+        Run a small version, stored in separate files.
+    names
+        Data sets; all unless given.
+    options
+        Of `runs.complete`.
+    """
+
+    folder: Path
+    quick: bool
+    names: Sequence[str] | None
+    options: dict[str, Any]
+
+    def store(self, name: str) -> Store:
+        """The rows of an experiment."""
+        return Store(self.folder / f"{name}{'-quick' if self.quick else ''}.jsonl")
 
 
 def run(
@@ -53,10 +80,7 @@ def run(
     Parameters
     ----------
     target
-        "table1", "table2", "figure2", "trials", "images", "suite", "outputs" (digits,
-        letters, motion and real targets), "successors", "rules" (objectives side by
-        side), "bases" (classifiers alone and in a HashCRBM), or "report" to render
-        only.
+        One of `TARGETS`, or "report" to render only.
     folder
         Folder of the results. Finished runs are not repeated.
     quick
@@ -68,61 +92,119 @@ def run(
     echo
         Prints a line of progress.
     names
-        Data sets of "bases", "images", "outputs" or "rules"; all unless given.
+        Data sets of the targets in `BY_DATASET`; all unless given.
     """
     if names and target not in BY_DATASET:
         raise ValueError(
             f"`--dataset` works with {', '.join(BY_DATASET)}, not with `{target}`."
         )
-    if target in ("trials", "successors", "outputs", "rules", "bases") and quick:
+    if quick and target not in (*HAVE_QUICK, "report"):
         raise ValueError(f"There is no quick version of `{target}`; omit `--quick`.")
+    paths: list[Path] = []
     if target != "report":
         folder.mkdir(parents=True, exist_ok=True)
-    run_options: dict[str, Any] = {"n_jobs": n_jobs, "echo": echo}
-    digits, rates = (_store(folder, name, quick) for name in table2.STORES)
-    labels = _store(folder, table1.EXPERIMENT, quick)
-    pictures: list[Path] = []
-    with backend(dask):
-        if target == "images":
-            store = _store(folder, images.EXPERIMENT, quick)
-            images.complete(store, names, quick=quick, **run_options)
-            return [image_report.write(store, folder, quick=quick)]
-        if target == "bases":
-            store = _store(folder, bases.EXPERIMENT, quick)
-            bases.complete(store, names, **run_options)
-            return bases_report.write(store, folder)
-        if target == "rules":
-            store = _store(folder, rules.EXPERIMENT, quick)
-            own = runs.chosen(names, (*rules.NAMES, missing_labels.DATASET))
-            for experiment in (rules, missing_labels):
-                wanted = [name for name in own if name in experiment.NAMES]
-                if wanted:
-                    experiment.complete(store, wanted, **run_options)
-            return rules_report.write(store, folder)
-        if target == "table1":
-            table1.complete(labels, quick=quick, **run_options)
-        elif target == "trials":
-            trials.complete(labels, digits, **run_options)
-        elif target == "suite":
-            store = _store(folder, suite.EXPERIMENT, quick)
-            suite.complete(store, quick=quick, **run_options)
-        elif target == "outputs":
-            store = _store(folder, outputs.EXPERIMENT, quick)
-            outputs.complete(store, names, **run_options)
-            if names and outputs.MOTION not in names:
-                return [store.path]
-            return [store.path, skeleton.draw_walk(folder / "motion.gif")]
-        elif target == "successors":
-            store = _store(folder, successors.EXPERIMENT, quick)
-            successors.complete(store, **run_options)
-        elif target != "report":
-            kinds = table2.KINDS if target == "table2" else (figure2.KIND,)
-            table2.complete(digits, rates, kinds=kinds, quick=quick, **run_options)
-            if target == "figure2":
-                rows = table2.best_rate_rows(list(digits))
-                pictures = figure2.draw(rows, folder, quick=quick)
-    pictures += draw_curves(folder, echo)
+        options = {"n_jobs": n_jobs, "echo": echo}
+        with backend(dask):
+            paths = TARGETS[target](Request(folder, quick, names, options))
+        if target not in IN_REPORT:
+            return paths
+    pictures = [*paths, *draw_curves(folder, echo)]  # which the report includes
     return [*report.write(folder), *pictures]
+
+
+def _images(asked: Request) -> list[Path]:
+    store = asked.store(images.EXPERIMENT)
+    images.complete(store, asked.names, quick=asked.quick, **asked.options)
+    return [image_report.write(store, asked.folder, quick=asked.quick)]
+
+
+def _bases(asked: Request) -> list[Path]:
+    store = asked.store(bases.EXPERIMENT)
+    bases.complete(store, asked.names, **asked.options)
+    return bases_report.write(store, asked.folder)
+
+
+def _untuned(asked: Request) -> list[Path]:
+    store = asked.store(untuned.EXPERIMENT)
+    untuned.complete(store, asked.names, **asked.options)
+    return untuned_report.write(store, asked.folder)
+
+
+def _rules(asked: Request) -> list[Path]:
+    store = asked.store(rules.EXPERIMENT)
+    own = runs.chosen(asked.names, (*rules.NAMES, missing_labels.DATASET))
+    for experiment in (rules, missing_labels):
+        wanted = [name for name in own if name in experiment.NAMES]
+        if wanted:
+            experiment.complete(store, wanted, **asked.options)
+    return rules_report.write(store, asked.folder)
+
+
+def _outputs(asked: Request) -> list[Path]:
+    store = asked.store(outputs.EXPERIMENT)
+    outputs.complete(store, asked.names, **asked.options)
+    if asked.names and outputs.MOTION not in asked.names:
+        return [store.path]
+    return [store.path, skeleton.draw_walk(asked.folder / "motion.gif")]
+
+
+def _table1(asked: Request) -> list[Path]:
+    store = asked.store(table1.EXPERIMENT)
+    table1.complete(store, quick=asked.quick, **asked.options)
+    return []
+
+
+def _digits(asked: Request, kinds: Sequence[str]) -> Store:
+    digits, rates = map(asked.store, table2.STORES)
+    table2.complete(digits, rates, kinds=kinds, quick=asked.quick, **asked.options)
+    return digits
+
+
+def _table2(asked: Request) -> list[Path]:
+    _digits(asked, table2.KINDS)
+    return []
+
+
+def _figure2(asked: Request) -> list[Path]:
+    digits = _digits(asked, (figure2.KIND,))
+    rows = table2.best_rate_rows(list(digits))
+    return figure2.draw(rows, asked.folder, quick=asked.quick)
+
+
+def _trials(asked: Request) -> list[Path]:
+    labels, digits = asked.store(table1.EXPERIMENT), asked.store(table2.STORES[0])
+    trials.complete(labels, digits, **asked.options)
+    return []
+
+
+def _suite(asked: Request) -> list[Path]:
+    store = asked.store(suite.EXPERIMENT)
+    suite.complete(store, quick=asked.quick, **asked.options)
+    return []
+
+
+def _successors(asked: Request) -> list[Path]:
+    successors.complete(asked.store(successors.EXPERIMENT), **asked.options)
+    return []
+
+
+TARGETS: dict[str, Callable[[Request], list[Path]]] = {
+    "table1": _table1,
+    "table2": _table2,
+    "figure2": _figure2,
+    "trials": _trials,
+    "images": _images,
+    "suite": _suite,
+    "outputs": _outputs,
+    "successors": _successors,
+    "rules": _rules,
+    "bases": _bases,
+    "untuned": _untuned,
+}
+BY_DATASET = ("bases", "images", "outputs", "rules", "untuned")  # take `--dataset`
+HAVE_QUICK = ("table1", "table2", "figure2", "images", "suite")
+# Whose rows the report shows; the others write pages of their own.
+IN_REPORT = ("table1", "table2", "figure2", "trials", "suite", "successors")
 
 
 def draw_curves(folder: Path, echo: Callable[[str], None]) -> list[Path]:
@@ -139,10 +221,6 @@ def draw_curves(folder: Path, echo: Callable[[str], None]) -> list[Path]:
         except ImportError as error:
             echo(f"Curves are skipped: {error}")
     return paths
-
-
-def _store(folder: Path, name: str, quick: bool) -> Store:
-    return Store(folder / f"{name}{'-quick' if quick else ''}.jsonl")
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class Target(StrEnum):
     SUCCESSORS = "successors"
     RULES = "rules"
     BASES = "bases"
+    UNTUNED = "untuned"
     REPORT = "report"
 
 
@@ -38,7 +39,8 @@ def reproduce(
             "and real targets; `suite` compares with other libraries on "
             "nine data sets; `successors` with what was published after the paper; "
             "`rules` compares objectives; `bases` classifiers alone and in a HashCRBM; "
-            "`report` only renders the report."
+            "`untuned` our defaults with scikit-learn's; `report` only renders the "
+            "report."
         ),
     ],
     out: Annotated[
@@ -55,8 +57,8 @@ def reproduce(
     dataset: Annotated[
         list[str] | None,
         typer.Option(
-            help="Data set of `bases`, `images`, `outputs` or `rules`, e.g. horses, "
-            "letters or yeast. May be repeated."
+            help="Data set of `bases`, `images`, `outputs`, `rules` or `untuned`, e.g. "
+            "horses, letters or yeast. May be repeated."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
