@@ -5,8 +5,8 @@ trained by per-pixel cross-entropy: same images, augmentation and updates. On di
 network, the learning rate and the objective were chosen on validation digits, in runs
 of 25 to 40 CPU seconds, after an earlier kind of hidden unit had been seen on test
 parts of digits and horses. On horses the patch, the learning rate, the epochs and the
-use of mirror images were chosen on 50 of the 200 training images of the first split. The
-other numbers of epochs are what the CPU time allowed.
+use of mirror images were chosen on 50 of the 200 training images of the first split.
+The other numbers of epochs are what the CPU time allowed.
 """
 
 from __future__ import annotations
