@@ -12,15 +12,9 @@ from sklearn.linear_model import Ridge
 
 import crbm
 from crbm import metrics
-from crbm.decisions import Joint
-from crbm.estimators.auto import (
-    boosting,
-    forest,
-    mixture,
-    pooling,
-    ridge,
-    scaling,
-)
+from crbm.decisions import Joint, mixture
+from crbm.estimators import pooling
+from crbm.estimators.auto import boosting, forest, ridge, scaling
 from crbm.estimators.auto.committee import Committee
 
 SETS = torch.tensor(list(itertools.product((0.0, 1.0), repeat=4))).double()

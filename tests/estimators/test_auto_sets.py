@@ -121,9 +121,50 @@ def test_whole_sets_agree_with_known_labels(fitted):
     assert np.array_equal(answer[is_known], known[is_known])
 
 
+@pytest.mark.parametrize("seen_only", [True, False])
+def test_only_seen_sets_are_answers_where_that_is_right_more_often(seen_only):
+    """Labels by rules that new cases follow as well, or independent of each other."""
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(400, 8))
+    first = inputs[:, :4] + rng.normal(size=(400, 4)) > 0
+    labels = np.hstack([first, ~first]) if seen_only else inputs > 0
+    classifier = crbm.AutoClassifier(
+        members=["forest", "ridge, kernel", "hash-crbm, linear"],
+        metric="subset_accuracy",
+        n_folds=2,
+        random_state=0,
+    )
+    classifier.fit(inputs[:200], labels[:200])
+    pool, new = classifier.pool_, inputs[200:]
+    right = {}
+    chosen = pool.seen_only
+    for pool.seen_only in (False, True):
+        answers = classifier.predict(new)
+        right[pool.seen_only] = (answers == labels[200:]).all(1).mean()
+        table = pool.table.numpy()
+        is_seen = (answers[:, None] == table).all(-1).any(1)
+        assert is_seen.all() or not pool.seen_only
+    pool.seen_only = chosen
+    assert right[chosen] >= right[not chosen]
+    if not seen_only:
+        assert not chosen
+
+
+def test_seen_sets_that_contradict_known_labels_are_no_answers(fitted):
+    pool, new = fitted.pool_, X[90:]
+    known = np.where(pool.table[:1].numpy() == 1, 0.0, 1.0).repeat(len(new), 0)
+    pool.seen_only = True
+    try:
+        answer = fitted.predict(new, known=known)
+    finally:
+        pool.seen_only = False
+    assert np.array_equal(answer, known)
+
+
 def test_the_machines_survive_a_file(fitted, tmp_path):
     fitted.save(tmp_path / "m.safetensors")
     loaded = crbm.load(tmp_path / "m.safetensors")
+    assert loaded.pool_.seen_only == fitted.pool_.seen_only
     assert [entry.member for entry in loaded.leaderboard_] == MEMBERS
     assert np.array_equal(loaded.predict(X), fitted.predict(X))
     assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))

@@ -79,11 +79,15 @@ def _own_probability(product: Tensor, sets: Tensor) -> Tensor:
 
 
 def contains(table: Tensor, sets: Tensor) -> Tensor:
-    """Whether the table has each set: equal sets have the same scalar products."""
-    found = torch.zeros(sets.shape[:2], dtype=torch.bool)
-    sizes = table.sum(1)
-    for number in range(sets.shape[1]):
-        own = sets[:, number]
-        common, size = own @ table.T, own.sum(1, keepdim=True)
-        found[:, number] = ((common == size) & (size == sizes)).any(1)
-    return found
+    """Whether the table has each of the sets of each case, (cases, sets)."""
+    columns = [equal_rows(table, own).any(1) for own in sets.unbind(1)]
+    return torch.stack(columns, 1)
+
+
+def equal_rows(table: Tensor, sets: Tensor) -> Tensor:
+    """Which row of the table is the set of each case, (cases, rows).
+
+    Equal sets have as many labels as they have in common.
+    """
+    common, size = sets @ table.T, sets.sum(1, keepdim=True)
+    return (common == size) & (size == table.sum(1))

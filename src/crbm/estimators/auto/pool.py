@@ -77,6 +77,9 @@ class Pool:
     whole
         The weights by which whole label sets are chosen: of the members that have them,
         of independent labels, and of the pooled label sets. Empty: the likeliest sets.
+    seen_only
+        Whether whole label sets are only chosen among those of the table; otherwise the
+        likeliest set wins where it is not in the table.
     share
         The share of independent labels in the joint distribution; it makes label sets
         possible that were never seen.
@@ -98,6 +101,7 @@ class Pool:
     share: float
     leaderboard: list[Entry]
     class_weight: Float[np.ndarray, " labels"]
+    seen_only: bool = False
     judged: Float[np.ndarray, "cases labels"] | None = None
 
     @classmethod
@@ -120,8 +124,11 @@ class Pool:
         if tables:
             product = labels([p.marginals for p in found])
             tables.append(_over_table(product, task.table))
-            sets = pooling.fit_sets(tables, _known_to_some(places, tables[:-1]))
-            whole = select_for_sets([*tables, sets(tables)], places)
+            known = np.max(tables[:-1], axis=0) > 0  # to members that left the case out
+            sets = pooling.fit_sets(tables, _known_to_some(places, known))
+            whole = select_for_sets(
+                [table * known for table in (*tables, sets(tables))], places
+            )
         of_sets = iter(zip(sets.weights, whole.weights, strict=False))
         weights = [
             (w, *(next(of_sets) if p.sets is not None else (0.0, 0.0)))
@@ -147,6 +154,8 @@ class Pool:
             class_weight,
         )
         pool.share = pool._fit_share(found, places, truth)
+        if tables and (places >= 0).any():
+            pool.seen_only = pool._right_more_often_among_seen(found, places, truth)
         pool.judged = mean(pool.joint(found)).numpy()
         pool._drop([use for use in used] if any(used) else [True] * len(used))
         return pool
@@ -164,6 +173,21 @@ class Pool:
         p = p[complete]
         right = np.where(truth[complete] > 0.5, p, 1 - p)
         return pooling.fit_share(of_table, np.exp(np.log(right).sum(1)))
+
+    def _right_more_often_among_seen(
+        self, found: list[Prediction], places: np.ndarray, truth: np.ndarray
+    ) -> bool:
+        """Whether whole sets of cases left out are right more often in the table."""
+        complete = np.flatnonzero(places >= 0)
+        found = [_select(each, complete) for each in found]
+        known = torch.from_numpy(np.max(_tables(found), axis=0) > 0)
+        joint = self.joint(found)
+        joint = joint._replace(weight=joint.weight * known)
+        n_right = []
+        for self.seen_only in (False, True):
+            right = (self.whole_sets(found, joint) == truth[complete]).all(1)
+            n_right.append(int(right.sum()))
+        return n_right[1] > n_right[0]
 
     def _drop(self, used: list[bool]) -> None:
         """Keep the members in use, and the inputs that they need."""
@@ -208,10 +232,14 @@ class Pool:
         product = self.labels([p.marginals for p in found])
         tables.append(_over_table(product, self.table.numpy()))
         scores = self.whole([*tables, self.sets(tables)])
-        scores[joint.weight.numpy() <= 0] = -1  # not possible given the known labels
-        chosen = self.table[scores.argmax(1)].numpy() > 0.5
-        own = torch.from_numpy(likeliest)[:, None].double()
-        return np.where(mixture.contains(self.table, own), chosen, likeliest)
+        possible = joint.weight.numpy() > 0  # given the known labels
+        chosen = self.table[np.where(possible, scores, -1).argmax(1)].numpy() > 0.5
+        in_table = possible.any(1)
+        if not self.seen_only:
+            own = torch.from_numpy(likeliest).double()
+            same = mixture.equal_rows(self.table, own).numpy()
+            in_table &= (same & possible).any(1)
+        return np.where(in_table[:, None], chosen, likeliest)
 
     def joint(self, found: list[Prediction]) -> Joint:
         """p(v | u) of each case, `mixed`, from the predictions of the members."""
@@ -251,6 +279,7 @@ class Pool:
             "label_bias": self.labels.bias,
             "set_weights": self.sets.weights,
             "whole_weights": self.whole.weights,
+            "whole_seen_only": self.seen_only,
             "share": self.share,
             "class_weight": self.class_weight.tolist(),
             "leaderboard": [list(entry) for entry in self.leaderboard],
@@ -291,7 +320,8 @@ class Pool:
             float(plain["share"]),
             [Entry(*e) for e in plain["leaderboard"]],
         )
-        return cls(members, inputs, table, labels, sets, whole, share, entries, weight)
+        parts = (members, inputs, table, labels, sets, whole, share, entries, weight)
+        return cls(*parts, bool(plain.get("whole_seen_only", False)))
 
 
 def _restored_inputs(tensors: dict[str, Tensor], plain: dict[str, Any]) -> Inputs:
@@ -352,8 +382,7 @@ def _select(prediction: Prediction, rows: np.ndarray) -> Prediction:
     return Prediction(prediction.marginals[rows], None if sets is None else sets[rows])
 
 
-def _known_to_some(places: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
+def _known_to_some(places: np.ndarray, known: np.ndarray) -> np.ndarray:
     """The places of label sets that some member could know; -1 for the others."""
-    own = (np.arange(len(places)), np.maximum(places, 0))
-    known = np.max([table[own] for table in tables], axis=0) > 0
-    return np.where(known & (places >= 0), places, -1)
+    own = known[np.arange(len(places)), np.maximum(places, 0)]
+    return np.where(own & (places >= 0), places, -1)
