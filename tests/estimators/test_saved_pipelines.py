@@ -148,3 +148,12 @@ def test_steps_with_code_are_refused_by_name(tmp_path):
 
 def twice(X):
     return 2 * X
+
+
+def test_a_pipeline_of_a_table_encoder_is_saved(tmp_path):
+    encoder = crbm.preprocessing.TableEncoder(drop=["id"], text=["text"])
+    pipeline = make_pipeline(encoder, crbm.LogisticClassifier(n_epochs=3)).fit(MESSY, Y)
+    crbm.save(pipeline, tmp_path / "m.safetensors")
+    loaded = crbm.load(tmp_path / "m.safetensors")
+    rows = MESSY[["text", "seats", "plan", "age"]]
+    assert np.array_equal(loaded.predict_proba(rows), pipeline.predict_proba(MESSY))

@@ -175,3 +175,57 @@ def test_an_encoder_of_other_columns_is_refused(tmp_path):
     persistence.write(path, tensors, described)
     with pytest.raises(ValueError, match="encoded columns are not those of the table"):
         crbm.load(path)
+
+
+@pytest.mark.parametrize("columns", [["age", "plan", "late"], ["x"]])
+def test_the_index_of_a_pandas_frame_is_not_learned(columns):
+    frame, Y = tickets()
+    frame = frame.assign(x=np.arange(N) % 5.0)[columns].sample(frac=1, random_state=0)
+    arrow = pa.Table.from_pandas(frame)
+    assert "__index_level_0__" in arrow.column_names
+    for X in (arrow, pl.from_arrow(arrow)):
+        classifier = fitted(X, Y)
+        assert classifier.feature_names_in_.tolist() == columns
+        expected = classifier.predict_proba(frame)
+        assert np.array_equal(classifier.predict_proba(X), expected)
+
+
+def test_records_are_learned_and_predicted():
+    frame, Y = tickets()
+    rows = frame[["age", "plan", "late"]].to_dict("records")
+    classifier = fitted(rows, Y)
+    assert classifier.score(rows, Y) == 1.0
+    numbers = fitted(frame[["age"]].fillna(0), Y)
+    expected = numbers.predict_proba(pd.DataFrame({"age": [3.0, np.nan]}))
+    np.testing.assert_allclose(
+        numbers.predict_proba([{"age": 3}, {}]), expected, rtol=1e-5
+    )  # records are read in single precision
+    with pytest.raises(ValueError, match=r"one row by names\. Put it into a list"):
+        classifier.predict(rows[0])
+
+
+@pytest.mark.parametrize(
+    "convert", [pd.Series, pl.Series, lambda sets: pa.chunked_array([sets])]
+)
+def test_series_of_lists_are_sets(convert):
+    frame, Y = tickets()
+    sets = [[name for name, y in zip(NAMES, row, strict=True) if y] for row in Y]
+    classifier = fitted(frame, convert(sets))
+    assert classifier.label_names_ == NAMES
+    assert classifier.score(frame, Y) == 1.0
+
+
+def test_missing_names_in_sets_are_no_labels():
+    frame, _ = tickets()
+    sets = [{"bug", None}, {"cancel", float("nan")}] * (N // 2)
+    assert fitted(frame, sets).label_names_ == NAMES
+
+
+def test_names_that_come_twice_and_numbers_too_large_are_named():
+    frame, Y = tickets()
+    with pytest.raises(ValueError, match="column name `age` appears twice"):
+        fitted(frame.rename(columns={"plan": "age"}), Y)
+    classifier = fitted(frame, Y)
+    for age in (1e300, "1e39"):
+        with pytest.raises(ValueError, match=r"Row 2, column `age`: .* is too large"):
+            classifier.predict([{"age": 1}, {"age": age}])

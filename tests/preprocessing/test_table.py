@@ -54,10 +54,10 @@ def test_names_that_come_twice_are_refused():
 
 
 def test_other_values_are_refused_with_their_column():
-    with pytest.raises(ValueError, match="`a` holds values of the kind dict"):
+    with pytest.raises(ValueError, match=r"Row 1, column `a` .* the kind dict"):
         to_column("a", [{"b": 1}])
-    with pytest.raises(ValueError, match="`a` holds values of the kind list, number"):
-        to_column("a", [[1], 2])
+    with pytest.raises(ValueError, match=r"Row 3, column `a` .* the kind list"):
+        to_column("a", [2, None, [1], 2])
 
 
 def test_values_of_several_kinds_become_strings():

@@ -152,7 +152,7 @@ def fit_data(
     """
     learn = not hasattr(estimator, "models_")
     X = inputs.to_numbers(estimator, from_torch(X), learn=learn, reset=True)
-    Y = from_torch(Y)
+    Y = label_sets.as_lists(from_torch(Y))
     several = estimator.several_classes
     if classes is not None and np.ndim(Y) == 1:
         found = _encode_classes(np.asarray(Y), np.unique(classes), several=several)
@@ -200,7 +200,7 @@ def weigh(data: Batch, sample_weight: Any) -> Batch:
 
 def encode_labels(estimator: Any, Y: Any) -> Float[Tensor, "cases labels"]:
     """Labels of a fitted estimator as 0, 1 and NaN."""
-    Y = from_torch(Y)
+    Y = label_sets.as_lists(from_torch(Y))
     if estimator.columns_ is not None:
         return _encode_columns(estimator, Y)
     if estimator.single_column_ and np.ndim(Y) == 1:

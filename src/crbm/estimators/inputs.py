@@ -12,8 +12,8 @@ from crbm.preprocessing import MissingValues, Table, TableEncoder
 from crbm.preprocessing.packing import below, pack, unpack
 from crbm.preprocessing.pipeline_encoder import PipelineEncoder
 from crbm.preprocessing.recognition import recognise
-from crbm.preprocessing.table import is_frame
-from crbm.preprocessing.table_encoder import no_column
+from crbm.preprocessing.table import is_frame, without_index
+from crbm.preprocessing.table_encoder import is_records, no_column
 
 LEARNED = ("encoder_", "missing_")
 
@@ -25,6 +25,7 @@ def to_numbers(estimator: Any, X: Any, *, learn: bool, reset: bool) -> Any:
     encoded; what that takes is learned from X with `learn`, and with `reset` the
     features are. In arrays and sparse matrices missing values are replaced.
     """
+    X = _named_columns(estimator, X, learn=learn)
     if learn:
         _forget(estimator)
         if needs_encoder(X):
@@ -40,6 +41,13 @@ def to_numbers(estimator: Any, X: Any, *, learn: bool, reset: bool) -> Any:
     if not hasattr(estimator, "encoder_"):
         _refuse(estimator, X, np.isnan, "This model knows no missing values.")
     return X
+
+
+def _named_columns(estimator: Any, X: Any, *, learn: bool) -> Any:
+    """Records as a table, and a frame without the index that pandas stored."""
+    if is_records(X):
+        return Table.from_records(X, None if learn else column_names(estimator))
+    return without_index(X) if is_frame(X) else X
 
 
 def needs_encoder(X: Any) -> bool:
@@ -78,6 +86,8 @@ def in_pieces(estimator: Any, X: Any) -> Any:
     """X such that rows can be taken from it and encoded later, if there is a way."""
     if hasattr(estimator, "encoder_"):
         return estimator.encoder_.to_table(X)
+    if is_records(X):
+        return Table.from_records(X, column_names(estimator))
     is_array = isinstance(X, np.ndarray) and X.ndim == 2
     return X if is_array or isinstance(X, Table) else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse
 
@@ -50,7 +51,7 @@ def from_sets(
            [ 1.,  1.],
            [nan, nan]], dtype=float32), ['cat', 'dog'])
     """
-    sets = [None if _is_unknown(item) else {str(name) for name in item} for item in Y]
+    sets = [None if _is_unknown(item) else _members(item) for item in Y]
     found = sorted({name for item in sets if item is not None for name in item})
     names = found if names is None else list(names)
     unknown = set(found) - set(names)
@@ -76,6 +77,18 @@ def from_table(Y: Any) -> tuple[np.ndarray, list[str]]:
 def to_table(Y: Any) -> Table:
     """A frame as a table."""
     return Y if isinstance(Y, Table) else Table.from_frame(Y)
+
+
+def as_lists(Y: Any) -> Any:
+    """A series of lists of polars or pyarrow as lists; anything else unchanged."""
+    series = nw.from_native(Y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and isinstance(series.dtype, nw.List):
+        return series.to_list()
+    return Y
+
+
+def _members(item: Any) -> set[str]:
+    return {str(name) for name in item if not _is_unknown(name)}
 
 
 def _is_unknown(item: Any) -> bool:

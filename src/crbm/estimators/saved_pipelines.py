@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from crbm.estimators.predictor import LabelSetClassifier
+from crbm.preprocessing import TableEncoder
 from crbm.preprocessing.pipeline_encoder import PipelineEncoder
 
 
@@ -19,7 +20,8 @@ def save(model: Any, path: str | Path) -> None:
 
     A pipeline is stored as its classifier, which takes the raw columns that the
     pipeline takes: `load` returns a classifier that predicts as the pipeline did, and
-    that can be served. The steps before it must be parts of scikit-learn.
+    that can be served. Before it there must be parts of scikit-learn, or a single
+    `TableEncoder`.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def with_steps(pipeline: Pipeline) -> LabelSetClassifier:
             "a ColumnTransformer, which names the column that it takes."
         )
     classifier = copy.copy(last)
-    classifier.encoder_ = PipelineEncoder(steps, last.n_features_in_)
+    classifier.encoder_ = _encoder(steps, last.n_features_in_)
     classifier.n_features_in_ = classifier.encoder_.n_features_in_
     classifier.__dict__.pop("feature_names_in_", None)
     classifier.__dict__.pop("examples_", None)
@@ -83,3 +85,10 @@ def with_steps(pipeline: Pipeline) -> LabelSetClassifier:
         names = [str(name) for name in classifier.encoder_.feature_names_in_]
         classifier.feature_names_in_ = np.asarray(names, dtype=object)
     return classifier
+
+
+def _encoder(steps: Pipeline, n_outputs: int) -> TableEncoder:
+    """The steps as one encoder of tables, which a file can hold."""
+    if len(steps) == 1 and type(steps[0]) is TableEncoder:
+        return steps[0]
+    return PipelineEncoder(steps, n_outputs)

@@ -28,6 +28,7 @@ class WrongValueError(ValueError):
         self.problem = problem
 
 
+LARGEST = float(np.finfo(np.float32).max)
 ADVICE = "Binarise it, or give the separator if it is a set of labels."
 _BINARY_WORDS = {**words.YES_NO, "1": 1.0, "0": 0.0, "+": 1.0, "-": 0.0, "+1": 1.0}
 
@@ -38,10 +39,11 @@ def to_numbers(table: Table, name: str, decimal: str = ".") -> np.ndarray:
     if kind == "string":
         parsed = words.numbers(values, decimal or ".")
         _refuse(table, name, parsed.failed, "is not a number")
-        return parsed.values
-    if kind not in ("number", "boolean"):
+        values = parsed.values
+    elif kind not in ("number", "boolean"):
         _refuse(table, name, ~table[name].is_missing(), "is not a number")
     _refuse(table, name, np.isinf(values), "is not a finite number")
+    _refuse(table, name, np.abs(values) > LARGEST, "is too large", "Rescale it.")
     return np.asarray(values, dtype=np.float64)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import numbers
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
@@ -13,6 +15,8 @@ import narwhals as nw
 import numpy as np
 
 ROLES = ("categorical", "text")
+INDEX_NAME = re.compile(r"__index_level_\d+__")  # by pandas
+SCALARS = {"number", "boolean", "string", "date"}
 Values = Sequence[Any] | np.ndarray
 
 
@@ -100,9 +104,12 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: Any) -> Table:
-        """The columns of a frame of pandas, polars, pyarrow or similar."""
+        """The columns of a frame of pandas, polars, pyarrow or similar.
+
+        What pandas wrote into a file for the index of its frame is left out.
+        """
         refuse_twice(frame_names(frame), "column")
-        native = nw.from_native(frame, eager_only=True)
+        native = nw.from_native(without_index(frame), eager_only=True)
         series = {str(part.name): part for part in native.iter_columns()}
         table = cls.from_columns(
             {name: _series_column(name, part) for name, part in series.items()}
@@ -166,7 +173,11 @@ def is_frame(X: Any) -> bool:
     """Whether X is a frame of pandas, polars, pyarrow or similar."""
     if isinstance(X, np.ndarray | list | tuple | Table):
         return False
-    found = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        found = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        refuse_twice(frame_names(X), "column")
+        raise
     return isinstance(found, nw.DataFrame)
 
 
@@ -174,6 +185,27 @@ def frame_names(frame: Any) -> list[str]:
     """The names of a frame's columns."""
     names = getattr(frame, "column_names", None)
     return [str(name) for name in (frame.columns if names is None else names)]
+
+
+def without_index(frame: Any) -> Any:
+    """A frame without the columns that pandas wrote for the index of its own."""
+    names = frame_names(frame)
+    metadata = getattr(getattr(frame, "schema", None), "metadata", None)
+    named = pandas_index(metadata) if isinstance(metadata, dict) else []
+    index = [name for name in names if name in named or INDEX_NAME.fullmatch(name)]
+    if not index or len(index) == len(names):
+        return frame
+    return nw.from_native(frame, eager_only=True).drop(index).to_native()
+
+
+def pandas_index(metadata: Mapping[bytes, bytes] | None) -> list[str]:
+    """The columns that hold the index, by what pandas wrote into a schema of Arrow."""
+    try:
+        described = json.loads((metadata or {}).get(b"pandas", b"{}"))
+        index = described.get("index_columns", [])
+    except (ValueError, AttributeError):
+        return []
+    return [name for name in index if isinstance(name, str)]
 
 
 def refuse_twice(names: Sequence[str], what: str) -> None:
@@ -185,10 +217,12 @@ def refuse_twice(names: Sequence[str], what: str) -> None:
         seen.add(name)
 
 
-def to_column(name: str, values: Values) -> Column:
+def to_column(
+    name: str, values: Values, place: Callable[[int], str] = row_place
+) -> Column:
     """A column of Python or NumPy values, with the kind inferred from them.
 
-    Numbers among strings become strings, as in a file.
+    Numbers among strings become strings, as in a file. `place` says where a row is.
 
     Examples
     --------
@@ -201,13 +235,15 @@ def to_column(name: str, values: Values) -> Column:
         return _typed_column(values)
     plain = [_plain(value) for value in values]
     kinds = {_kind(value) for value in plain if value is not None}
-    if len(kinds) > 1 and kinds <= {"number", "boolean", "string", "date"}:
+    if len(kinds) > 1 and kinds <= SCALARS:
         return Column("string", objects([_text(value) for value in plain]))
-    if kinds - {"number", "boolean", "string", "date", "list"} or len(kinds) > 1:
-        kind = ", ".join(sorted(kinds))
+    odd = kinds - SCALARS
+    if odd and kinds != {"list"}:
+        row = next(i for i, value in enumerate(plain) if _kind(value) in odd)
         raise ValueError(
-            f"Column `{name}` holds values of the kind {kind}; numbers, strings, dates "
-            "and booleans can be used. Drop or convert it."
+            f"{place(row)}, column `{name}` holds a value of the kind "
+            f"{_kind(plain[row])}; numbers, strings, dates and booleans can be used. "
+            "Drop or convert it."
         )
     return _column_of(kinds.pop() if kinds else "string", plain)
 

@@ -201,8 +201,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return X
         if is_frame(X):
             return Table.from_frame(X)
-        if _is_records(X):
+        if is_records(X):
             return Table.from_records(X, None if fitting else self.used_columns)
+        if isinstance(X, dict) and not sparse.issparse(X):
+            raise ValueError("X is one row by names. Put it into a list: [row].")
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
         names = None if fitting else list(self.recognised_)
         if names is not None and X.shape[1] != len(names):
@@ -269,7 +271,7 @@ def no_column(name: str, names: Sequence[str]) -> str:
     if near:
         return f"There is no column `{name}`. Did you mean `{near[0]}`?"
     listed = ", ".join(f"`{known}`" for known in names[:5])
-    more = ", ..." if len(names) > 5 else ""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return f"There is no column `{name}`; the columns are {listed}{more}."
 
 
@@ -281,7 +283,8 @@ def _restore_column(
     return found
 
 
-def _is_records(X: Any) -> bool:
+def is_records(X: Any) -> bool:
+    """Whether X is a list of rows given as mappings from names to values."""
     return isinstance(X, list | tuple) and bool(X) and isinstance(X[0], dict)
 
 

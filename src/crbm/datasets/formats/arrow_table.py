@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from crbm.datasets.formats._common import (
 from crbm.datasets.formats.naming import finish
 from crbm.paths import require_file
 from crbm.preprocessing import Table
+from crbm.preprocessing.table import pandas_index
 
 # A file may unpack to this size, and to this multiple of its own more.
 UNPACKED_FREE, UNPACKED_RATIO = 256 * 2**20, 1024
@@ -105,7 +105,7 @@ def to_table(path: Path, frame: Any) -> Table:
     """An Arrow table without the index of a pandas frame."""
     names = [str(name) for name in frame.schema.names]
     check_unique(path, names, "column")
-    index = [name for name in _pandas_index(frame.schema.metadata) if name in names]
+    index = [name for name in pandas_index(frame.schema.metadata) if name in names]
     if len(index) < len(names):
         frame = frame.drop_columns(index)
     if not frame.num_rows:
@@ -138,13 +138,3 @@ def _without_dictionaries(frame: Any) -> Any:
 
 def _is_text(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _pandas_index(metadata: dict[bytes, bytes] | None) -> list[str]:
-    """The columns that pandas wrote for the index of its frame."""
-    try:
-        described = json.loads((metadata or {}).get(b"pandas", b"{}"))
-        index = described.get("index_columns", [])
-    except (ValueError, AttributeError):
-        return []
-    return [name for name in index if isinstance(name, str)]
