@@ -24,6 +24,8 @@ def test_unknown_formats_are_refused(tmp_path, small):
         read(tmp_path / "a.docx")
     with pytest.raises(ValueError, match="Unknown format `xlsx`; use one of `arff`"):
         read(tmp_path / "a", format="xlsx")
+    with pytest.raises(ValueError, match=r"A \.tsv file is `csv`"):
+        read(tmp_path / "a", format="tsv")
     with pytest.raises(ValueError, match=r"Cannot write format `idx`; use one of"):
         write(tmp_path / "a.idx", small)
 

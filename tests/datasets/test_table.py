@@ -18,7 +18,7 @@ import pytest
 from scipy.sparse import issparse
 
 from crbm.datasets import read, write
-from crbm.datasets.formats import csv_table
+from crbm.datasets.formats import csv_table, table
 from crbm.preprocessing import Table, TableWarning
 
 TABLE = "weight,dog,cat\n30.5,1,0\n\n4,0,1\n"
@@ -180,6 +180,22 @@ def test_one_column_may_hold_sets_of_labels(put, tmp_path):
     np.testing.assert_array_equal(data.Y, [[1, 1], [NAN, NAN], [0, 0]])
 
 
+def test_a_separator_that_never_occurs_is_noticed(put):
+    path = put("a.csv", "x,is\n1,dog;big\n2,dog\n3,cat;big\n4,cat\n")
+    with pytest.warns(TableWarning, match=r"has the separator '\|'.* Is it ';'\?"):
+        read(path, labels=["is"], label_separator="|")
+
+
+def test_objects_in_json_are_columns_named_after_both(put):
+    lines = [{"user": {"plan": "pro", "at": {"x": 1}}}, {"user": None}, {"y": 2}]
+    path = put("a.jsonl", "\n".join(map(json.dumps, lines)))
+    assert table.read_table(path, "json").records() == [
+        {"user.plan": "pro", "user.at.x": 1.0, "y": None},
+        {"user.plan": None, "user.at.x": None, "y": None},
+        {"user.plan": None, "user.at.x": None, "y": 2.0},
+    ]
+
+
 def test_the_index_of_a_pandas_frame_is_left_out(tmp_path):
     frame = pd.DataFrame({"x": [5.0, 1, 7, 2], "y": [1, 0, 1, 0]})
     some = frame[frame.x > 1.5]
@@ -203,6 +219,8 @@ QUOTED = 'note,dog\n"two\nlines",1\n\n'  # the next line is the fifth
     [
         ("", "file is empty"),
         ("weight,dog\n", "no rows after the header"),
+        ("weight,dog", "no rows after the header"),
+        ("\n\n\n", "no line names the columns"),
         ("0.5,1.5\n1,0\n", "line 1: the first line must name the columns"),
         (TABLE.replace("4,0,1", "4,0"), "line 4: Expected 3 columns, got 2"),
         (TABLE.replace("4,0,1", "4,0,1,1"), "line 4: Expected 3 columns, got 4"),
@@ -258,7 +276,15 @@ def archive_of_the_future():
         ("new.xlsx", archive_of_the_future(), r"Excel file \(zip file version 8\.4"),
         ("bad.jsonl", b'{"x": 1}\n{"x": \n', "line 2: not JSON"),
         ("bad.jsonl", b'{"x": 1}\n[1]\n', "line 2: not a JSON object"),
-        ("bad.jsonl", b'{"x": {"y": 1}}', "`x` holds values of the kind dict"),
+        ("bad.jsonl", b'{"x": 1}\n{"x": [1]}', "line 2, column `x` .* the kind list"),
+        ("bad.jsonl", b'{"x": 1}\n{"x": {"y": 1}}', "line 2, column `x` holds an obj"),
+        ("bad.jsonl", b'{"x": {"y": 1}, "x.y": 1}', "column `x.y` appears twice"),
+        ("bad.jsonl", b'{"x": {}}', "no rows"),
+        ("an.xlsx", b"PAR1 nothing", "says excel, but the content is parquet"),
+        ("a.parquet", b"ARROW1", "the content is arrow.* `--format arrow`"),
+        ("a.csv", b"PK\x03\x04 nothing", "says csv, but the content is excel"),
+        ("a.tsv", b'{"x": 1}', "the content is json"),
+        ("old.xlsx", b"\xd0\xcf\x11\xe0 nothing", "Save it as .xlsx"),
         ("bad.json", b"[]", "no rows"),
     ],
 )

@@ -100,7 +100,9 @@ def read(
         case "idx":
             return idx.read(path, _class_file(labels), **options)
     known = ", ".join(f"`{name}`" for name in FORMATS)
-    raise ValueError(f"Unknown format `{kind}`; use one of {known}.")
+    near = _ENDINGS.get(f".{kind}")
+    hint = f" A .{kind} file is `{near}`." if near else ""
+    raise ValueError(f"Unknown format `{kind}`; use one of {known}.{hint}")
 
 
 def write(path: Path | str, data: Dataset, format: str | None = None) -> None:
@@ -150,7 +152,7 @@ def format_of(path: Path) -> str:
         known = ", ".join(_ENDINGS)
         raise ValueError(
             f"`{path}`: the file name does not tell the format (known endings: "
-            f"{known}). Pass `format`."
+            f"{known}). Rename it, or name the format, as in `--format csv`."
         )
     return kind
 

@@ -64,8 +64,11 @@ def read_csv(path: Path, *, max_bytes: int | None = None) -> Table:
     content, notes = _to_utf8(read_bytes(path, max_bytes))
     n_bytes = content.find(b"\n") + 1 + _SAMPLE  # the names, however many, and rows
     sample = content[:n_bytes].decode(errors="ignore")
-    dialect = recognise_dialect(sample, whole=len(content) <= n_bytes)
-    names = _header(path, sample, dialect.separator)
+    is_whole = len(content) <= n_bytes
+    dialect = recognise_dialect(sample, whole=is_whole)
+    names, has_rows = _header(path, sample, dialect.separator)
+    if is_whole and not has_rows:  # pyarrow needs an end of the first line
+        raise file_error(path, "no rows after the header.")
     _check_width(path, len(names), len(content))
     frame = _parse(path, content, names, dialect)
     if not frame.num_rows:
@@ -145,13 +148,17 @@ def _evenness(rows: list[list[str]]) -> tuple[float, int]:
     return sum(len(row) == n_cells for row in rows) / len(rows), n_cells
 
 
-def _header(path: Path, sample: str, separator: str) -> list[str]:
+def _header(path: Path, sample: str, separator: str) -> tuple[list[str], bool]:
+    """The names in the first line that is not empty, and whether another follows."""
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
-    names = [name.strip() for name in next((row for row in reader if row), [])]
+    rows = (row for row in reader if row)
+    names = [name.strip() for name in next(rows, [])]
+    if not names:
+        raise file_error(path, "no line names the columns; the first ones are empty.")
     if any(_NUMBER.fullmatch(name) for name in names):
         raise file_error(path, "the first line must name the columns.", line=1)
     check_unique(path, [name for name in names if name], "column")
-    return names
+    return names, next(rows, None) is not None
 
 
 def _check_width(path: Path, n_columns: int, size: int) -> None:

@@ -40,6 +40,42 @@ def from_sets(
     return values, labels
 
 
+def note_on_separator(table: Table, column: str, separator: str | None) -> str:
+    """A notice if no text of the column has the separator, else nothing."""
+    kind, values = table[column]
+    if separator is None or kind != "string":
+        return ""
+    texts = [value for value in values if value is not None]
+    if any(separator in text for text in texts):
+        return ""
+    other = likely_separator(texts)
+    hint = f" Is it {other!r}?" if other else ""
+    return (
+        f"no value of column `{column}` has the separator {separator!r}, so each is "
+        f"one label.{hint}"
+    )
+
+
+def likely_separator(texts: Sequence[str]) -> str | None:
+    """What stands between the labels of texts, if they look like sets of labels.
+
+    Their parts repeat, so that there are fewer of them than texts.
+
+    Examples
+    --------
+    >>> likely_separator(["cat;dog", "dog", "cow;cat", "cow;dog"])
+    ';'
+    >>> likely_separator(["cat", "dog"]), likely_separator(["a, b", "c, d"])
+    (None, None)
+    """
+    distinct = set(texts)
+    for mark in (";", "|", ","):
+        parts = {part.strip() for text in distinct for part in text.split(mark)}
+        if any(mark in text for text in distinct) and len(parts) < len(distinct):
+            return mark
+    return None
+
+
 def _values(table: Table, column: str, separator: str | None) -> Array:
     kind, values = table[column]
     expected = "list" if separator is None else "string"

@@ -18,7 +18,8 @@ from crbm.datasets.formats.csv_table import read_csv
 from crbm.datasets.formats.excel_table import read_excel
 from crbm.datasets.formats.json_table import read_json
 from crbm.datasets.formats.parquet_table import read_parquet
-from crbm.datasets.formats.set_labels import from_sets
+from crbm.datasets.formats.set_labels import from_sets, note_on_separator
+from crbm.paths import require_file
 from crbm.preprocessing import ClassColumns, Table, TableWarning
 from crbm.preprocessing.class_columns import hold_classes
 from crbm.preprocessing.conversion import to_labels
@@ -31,6 +32,14 @@ READERS: dict[str, Callable[..., Table]] = {
     "excel": read_excel,
     "json": read_json,
 }
+# The first bytes of a file, and its format.
+CONTENTS = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"PK\x03\x04": "excel",
+    b'{"': "json",
+}
+OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
 def read_table(path: Path | str, kind: str, *, max_bytes: int | None = None) -> Table:
@@ -45,12 +54,28 @@ def read_table(path: Path | str, kind: str, *, max_bytes: int | None = None) -> 
     Table of 2 rows: name (string), dog (string)
     """
     path = Path(path)
+    _check_content(path, kind)
     try:
         return READERS[kind](path, max_bytes=max_bytes)
     except ValueError as error:
         if str(error).startswith(f"`{path}`"):
             raise
         raise file_error(path, str(error)) from error
+
+
+def _check_content(path: Path, kind: str) -> None:
+    """Refuse a file whose first bytes are those of another format."""
+    with require_file(path).open("rb") as stream:
+        start = stream.read(8)
+    if start.startswith(OLD_EXCEL):
+        raise file_error(path, "an old Excel file (.xls). Save it as .xlsx.")
+    for mark, found in CONTENTS.items():
+        if start.startswith(mark) and found != kind:
+            raise file_error(
+                path,
+                f"the name or --format says {kind}, but the content is {found}. Rename "
+                f"the file, or name the format: `--format {found}`.",
+            )
 
 
 def read(
@@ -139,6 +164,9 @@ def _labels(
     """The labels as 0 and 1, their names, and the column of sets they came from."""
     has_sets = separator is not None or any(table[n].kind == "list" for n in names)
     if has_sets and len(names) == 1:
+        note = note_on_separator(table, names[0], separator)
+        if note:
+            warnings.warn(f"`{path}`: {note}", TableWarning, stacklevel=5)
         values, found = from_sets(table, names[0], separator)
         return _whole(values), found, {"column": names[0], "separator": separator}
     if has_sets:
@@ -177,7 +205,11 @@ def with_options(
     """A raw data set without some columns, and with the kinds of others fixed."""
     table: Table = data.X
     for name in (*drop, *categorical, *text):
+        if name in data.label_names:
+            raise ValueError(f"Column `{name}` is a label; it cannot be an input too.")
         if name not in table.columns:
             raise ValueError(no_column(name, table.names))
     table = table.without(drop).mark("categorical", categorical).mark("text", text)
+    if not table.columns:
+        raise ValueError("No column is left for the inputs. Drop or label fewer.")
     return replace(data, X=table, feature_names=tuple(table.names))
