@@ -6,6 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import crbm
+from crbm.preprocessing import TableWarning
 from crbm.web import create_app, load_models
 
 N = 40
@@ -17,6 +18,7 @@ def client(tmp_path_factory):
     """A server of a model of mixed columns, and of one of named numbers."""
     frame = pd.DataFrame(
         {
+            "id": AT,
             "age": np.where(AT % 5 == 0, np.nan, AT % 7),
             "plan": np.array(["free", "pro"])[AT % 2],
             "since": [f"{1 + i % 28:02d}.03.2024" for i in AT],
@@ -26,7 +28,9 @@ def client(tmp_path_factory):
     )
     Y = pd.DataFrame({"pro": AT % 2, "late": AT % 3 % 2 == 0})
     options = {"learning_rate": 1.0, "n_epochs": 60, "random_state": 0}
-    mixed = crbm.LogisticClassifier(**options).fit(frame, Y)
+    with pytest.warns(TableWarning, match="`id` is left out"):
+        mixed = crbm.LogisticClassifier(**options).fit(frame, Y)
+    mixed.describe(trained_on={"dropped": ["comment"]})
     numbers = crbm.LogisticClassifier(**options).fit(np.eye(4)[AT % 4], Y)
     numbers.describe(trained_on={"feature_names": list("abcd")})
     folder = tmp_path_factory.mktemp("models")
@@ -79,6 +83,11 @@ def test_a_model_tells_its_columns_and_keeps_plain_examples(client):
     assert predict(client, first)[0] == 200
 
 
+def test_columns_that_training_left_out_may_be_there(client):
+    row = {"plan": "pro", "age": 3}
+    assert predict(client, {**row, "id": 7, "comment": [1]}) == predict(client, row)
+
+
 def test_batches_and_label_sets_take_rows_by_name(client):
     rows = {"inputs": [{"plan": "pro"}, {"plan": "free"}]}
     batch = client.post("/api/models/mixed/predict-batch", json=rows).json()
@@ -118,6 +127,10 @@ def test_named_numbers_may_be_given_by_name_and_may_be_missing(client):
         ),
         ({"a": "x"}, "numbers", "`input` must hold numbers, not 'x'"),
         ({"z": 1}, "numbers", "The model has no column `z`"),
+        ({"pro": 1}, "mixed", "`pro` is a label. If it is known, put it into `known`"),
+        ({"age": "1e400"}, "mixed", "column `age`: '1e400' is not a finite number"),
+        ("x", "mixed", "`input`: must be an object from column names to values"),
+        ([1, "pro"], "mixed", "A row with texts is an object from column names"),
     ],
 )
 def test_a_wrong_row_is_named(client, record, model, message):

@@ -54,7 +54,7 @@ def _parse_input(
     if isinstance(u, Mapping):
         if names is None:
             raise InputError("`input` must be a list: the model has no column names.")
-        u = _check_record(u, names)
+        u = _check_record(classifier, u, names)
         if is_table:
             return u
         u = [u.get(name) for name in names]
@@ -80,20 +80,36 @@ def _parse_row(
     return values
 
 
-def _check_record(record: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The record, if it has known names and plain values; missing ones may lack."""
+def _check_record(
+    classifier: LabelSetClassifier, record: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
+    """The columns that the model needs, if all names and values are sound.
+
+    Missing ones may lack, and those that training left out, such as ids, may be there.
+    """
+    found = getattr(getattr(classifier, "encoder_", None), "recognised_", names)
+    dropped = getattr(classifier, "trained_on_", {}).get("dropped", ())
+    known = {*found, *dropped}
     for name, value in record.items():
+        if name not in known:
+            raise InputError(_no_column(classifier, name, names))
         if name not in names:
-            near = get_close_matches(name[:80], names, n=1)
-            hint = f"Did you mean `{near[0]}`?" if near else f"It has {_listed(names)}."
-            raise InputError(f"The model has no column `{name[:80]}`. {hint}")
+            continue
         is_plain = value is None or isinstance(value, str | bool | int | float)
         if not is_plain or not _is_finite(value):
             raise InputError(
                 f"`input`: column `{name}` must be a finite number, a text, true, "
                 "false or null."
             )
-    return dict(record)
+    return {name: value for name, value in record.items() if name in names}
+
+
+def _no_column(classifier: LabelSetClassifier, name: str, names: Sequence[str]) -> str:
+    if name in (classifier.label_names_ or ()):
+        return f"`{name[:80]}` is a label. If it is known, put it into `known`."
+    near = get_close_matches(name[:80], names, n=1)
+    hint = f"Did you mean `{near[0]}`?" if near else f"It has {_listed(names)}."
+    return f"The model has no column `{name[:80]}`. {hint}"
 
 
 def _is_finite(value: Any) -> bool:

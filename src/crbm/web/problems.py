@@ -76,7 +76,9 @@ def first_problem(errors: Sequence[Mapping[str, Any]]) -> str:
     where = [str(part) for part in error["loc"]]
     what = error["msg"].removeprefix("Value error, ").removesuffix(".")
     if where == ["body"]:
-        return f"{what}." if error["type"] == "value_error" else _wrong_body(error)
+        if error["type"] != "value_error":
+            return _wrong_body(error)
+        return what if what.endswith("?") else f"{what}."
     where.pop(0)  # the word "body"
     if where[0] == "known":
         return (
@@ -86,6 +88,10 @@ def first_problem(errors: Sequence[Mapping[str, Any]]) -> str:
     parts = [part for part in where[1:] if part not in INPUT_TAGS]
     place = "".join([f"`{where[0]}`", *(f"[{part}]" for part in parts)])
     more = f" {len(errors) - 1} more like this." if len(errors) > 1 else ""
+    if len(parts) == 0 and error["type"] == "list_type" and where[0] == "input":
+        what = "must be an object from column names to values, or a list of numbers"
+    if error["type"] == "float_type" and isinstance(error["input"], str):
+        more += " A row with texts is an object from column names to values."
     return f"{place}: {what}.{more}"
 
 
