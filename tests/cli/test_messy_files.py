@@ -85,6 +85,16 @@ def json_lines(file):
     frame.to_json(file, orient="records", lines=True, date_format="iso")
 
 
+def nested(file):
+    """Objects in objects, of which some lack, and labels of null."""
+    rows = json.loads(tickets().to_json(orient="records", date_format="iso"))
+    for place, row in enumerate(rows):
+        row["user"] = {"plan": row.pop("plan"), "since": row.pop("since")}
+        if place % 10 == 1:
+            row["user"], row["cancel"] = None, None
+    file.write_text("\n".join(map(json.dumps, rows)))
+
+
 NAMED = ("--labels", "bug,cancel")
 MESSY = {
     "european.csv": (european, NAMED),
@@ -95,6 +105,7 @@ MESSY = {
     "filtered.parquet": (filtered, NAMED),
     "tickets.xlsx": (excel, NAMED),
     "tickets.jsonl": (json_lines, ("--labels", "tags")),
+    "nested.jsonl": (nested, NAMED),
     "tickets.feather": (lambda f: tickets().to_feather(f), NAMED),
 }
 QUICK = ("--model", "logreg", "--epochs", "60", "--no-progress", "--set")
@@ -192,6 +203,7 @@ def test_examples_are_kept_unless_they_are_not_wanted(tmp_path):
     assert not hasattr(crbm.load(model), "examples_")
 
 
+EVERY = "id,age,plan,since,note,cancel"
 LINE = "57,free,2024-01-02,it crashes,1,0"
 
 
@@ -225,6 +237,13 @@ def test_a_wrong_value_gets_one_line_with_column_and_line(tmp_path, line, messag
         ),
         (("--labels", "bug,bug"), "label name `bug` appears twice"),
         ((*NAMED, "--drop", "agee"), "There is no column `agee`. Did you mean `age`?"),
+        ((*NAMED, "--drop", "bug"), "Column `bug` is a label; it cannot be an input"),
+        (("--labels", "bug", "--drop", EVERY), "No column is left for the inputs"),
+        (
+            ("--labels", "plan"),
+            "line 2, column `plan`: 'free' is not 0 or 1, yes or no",
+        ),
+        (("--labels", "plan"), "`auto` does not predict classes"),
         (("--labels", "note"), "different values are too many for classes"),
         (("--labels", "age"), "Round it, or predict numbers with CRBMRegressor"),
         ((*NAMED, "--label-separator", ";"), "sets of labels need one label column"),
@@ -237,6 +256,103 @@ def test_a_wrong_option_gets_one_line(tmp_path, options, message):
     assert found.exit_code == 2
     assert message in found.stderr
     assert found.stderr.count("\n") == 1
+
+
+def test_classes_that_look_like_sets_are_noticed(tmp_path):
+    file, out = tmp_path / "a.csv", tmp_path / "m.safetensors"
+    sets = np.array(["cancel", "bug", "bug;cancel", "cancel;bug"])[AT % 4]
+    tickets().drop(columns=LABELS).assign(tags=sets).to_csv(file, index=False)
+    failed = run("train", file, "--labels", "tags", "--out", out)
+    assert failed.exit_code == 2
+    assert "add `--label-separator ';'` for sets" in failed.stderr
+    _, found = trained(file, tmp_path, "--labels", "tags", "--held-out", "0")
+    assert "If these are sets of labels, add `--label-separator ';'`" in found.stderr
+
+
+def test_a_folder_without_data_is_refused(tmp_path):
+    found = run("train", tmp_path, *NAMED, "--out", tmp_path / "m.safetensors")
+    assert found.exit_code == 2
+    assert "is a folder without images and without Parquet or Arrow" in found.stderr
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    tickets().to_csv(folder / "a.csv", index=False)
+    return trained(folder / "a.csv", folder, *NAMED, "--held-out", "0")[0]
+
+
+def stray(write, column="age"):
+    """Write a table with a word among the numbers of row 12, under the header."""
+
+    def write_wrong(file):
+        frame = tickets().astype({column: object})
+        frame.loc[10, column] = "stray"
+        write(frame, file)
+
+    return write_wrong
+
+
+def cut(write):
+    """Write the first half of a file."""
+
+    def write_half(file):
+        write(file)
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+
+    return write_half
+
+
+def to_text(frame):
+    return frame.assign(age=frame.age.astype(str).replace("nan", None))
+
+
+STRAY = "column `age`: 'stray' is not a number"
+WRONG = {
+    "stray.csv": (stray(lambda t, f: t.to_csv(f, index=False)), f"line 12, {STRAY}"),
+    "stray.xlsx": (stray(lambda t, f: t.to_excel(f, index=False)), f"row 12, {STRAY}"),
+    "stray.parquet": (stray(lambda t, f: to_text(t).to_parquet(f)), f"row 11, {STRAY}"),
+    "stray.jsonl": (
+        stray(
+            lambda t, f: t.to_json(f, orient="records", lines=True, date_format="iso")
+        ),
+        f"line 11, {STRAY}",
+    ),
+    "less.feather": (
+        lambda f: tickets().drop(columns="plan").to_feather(f),
+        "There is no column `plan`; the columns are `id`, `age`, `since`, `note`, `bug`"
+        " and 1 more.",
+    ),
+    "twice.csv": (lambda f: f.write_text("age,age\n1,2\n"), "`age` appears twice"),
+    "empty.csv": (lambda f: f.write_text(""), "the file is empty"),
+    "header.csv": (lambda f: f.write_text("age;plan"), "no rows after the header"),
+    "header.xlsx": (lambda f: tickets()[:0].to_excel(f), "no rows below the names"),
+    "header.parquet": (lambda f: tickets()[:0].to_parquet(f), "no rows"),
+    "cut.parquet": (cut(lambda f: tickets().to_parquet(f)), "not a complete Parquet"),
+    "cut.xlsx": (cut(excel), "not a complete Excel file"),
+    "cut.feather": (
+        cut(lambda f: tickets().to_feather(f)),
+        "not a complete Arrow file",
+    ),
+    "parquet.csv": (lambda f: tickets().to_parquet(f), "the content is parquet"),
+    "text.doc": (lambda f: f.write_text("age\n1\n"), "as in `--format csv`"),
+    "folder.csv": (lambda f: f.mkdir(), "is a folder; a data file is needed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_file_gets_one_line_and_nothing_is_replaced(model, tmp_path, name):
+    write, message = WRONG[name]
+    file, out = tmp_path / name, tmp_path / "predicted.csv"
+    write(file)
+    out.write_text("mine")
+    found = run("predict", model, file, "--out", out, "--force")
+    assert found.exit_code == 2
+    assert str(file) in found.stderr
+    assert message in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert out.read_text() == "mine"
 
 
 def test_column_options_are_for_tables(tmp_path):

@@ -8,6 +8,7 @@ import crbm
 from crbm import datasets, metrics
 from crbm.commands import evaluate, measures, train
 from crbm.commands.reading import Reading
+from crbm.preprocessing import TableWarning
 
 
 def test_measures_equal_those_of_crbm_metrics(trained, folder, pets):
@@ -67,8 +68,23 @@ def test_noisy_images_get_the_error_on_changed_pixels(tmp_path):
 
 def test_data_without_the_labels_is_refused(trained, tmp_path):
     (tmp_path / "new.csv").write_text("length,weight,legs,teeth\n1,2,3,4\n")
-    with pytest.raises(ValueError, match="does not have all labels of the model: dog"):
+    with pytest.raises(ValueError, match="all labels of the model, `dog`"):
         evaluate.run(trained, str(tmp_path / "new.csv"))
+
+
+def test_sets_with_labels_that_the_model_does_not_know_are_noticed(tmp_path):
+    file, out = tmp_path / "a.csv", tmp_path / "m.safetensors"
+    rows = "".join(f"{i % 7},{('dog', 'dog;cat')[i % 2]}\n" for i in range(30))
+    file.write_text("x,is\n" + rows)
+    reading = Reading(labels=("is",), label_separator=";")
+    parameters = {"n_epochs": 1, "random_state": 0}
+    train.run(str(file), out, model="logreg", parameters=parameters, reading=reading)
+    file.write_text("x,is\n1,dog;cow\n")
+    with pytest.warns(TableWarning, match="the model does not know: `cow`"):
+        evaluate.run(out, str(file))
+    file.write_text("x\n1\n")
+    with pytest.raises(ValueError, match="the column `is`, which holds the labels"):
+        evaluate.run(out, str(file))
 
 
 def test_the_calibration_curve_is_drawn(trained, folder, tmp_path):
@@ -77,5 +93,6 @@ def test_the_calibration_curve_is_drawn(trained, folder, tmp_path):
 
 
 def test_every_measure_has_a_meaning():
-    for name in ("hamming_error", "joint_log_loss", "changed_error"):
+    for name in ("label_log_loss", "joint_log_loss", "changed_error"):
         assert len(measures.meaning(name)) > 20
+        assert not {"mask", "least"} & set(measures.meaning(name).split())

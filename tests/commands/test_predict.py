@@ -92,3 +92,21 @@ def test_wrong_options_are_refused_before_prediction(trained, folder, tmp_path):
         predict.run(trained, source, out=tmp_path / "nowhere" / "p.csv")
     with pytest.raises(ValueError, match="Choose one of --proba and --top-k"):
         predict.run(trained, source, proba=True, top_k=1)
+
+
+def test_the_file_that_is_read_is_never_replaced(trained, folder, tmp_path):
+    file, known = tmp_path / "mine.csv", tmp_path / "known.csv"
+    file.write_bytes((folder / "pets.csv").read_bytes())
+    known.write_text("cat\n" + "1\n" * 120)
+    for out in (file, tmp_path / "." / "mine.csv", known):
+        with pytest.raises(ValueError, match="is read by this command"):
+            predict.run(trained, str(file), out=out, known=known, force=True)
+    assert file.read_bytes() == (folder / "pets.csv").read_bytes()
+
+
+def test_labels_in_the_file_are_not_read(trained, folder, pets, tmp_path):
+    content = (folder / "pets.csv").read_text().splitlines()
+    content[1] = ",".join([*content[1].split(",")[:-1], "perhaps"])
+    (tmp_path / "a.csv").write_text("\n".join(content))
+    found = predict.run(trained, str(tmp_path / "a.csv"))
+    assert np.array_equal(found.arrays["labels"], crbm.load(trained).predict(pets.X))

@@ -143,7 +143,7 @@ def train(
     folder of Parquet or Arrow files, which is read a piece at a time.
     """
     from crbm.commands import stored, train as command
-    from crbm.commands.pixels.data import ImageReading, is_images
+    from crbm.commands.pixels.data import ImageReading, check_folder, is_images
 
     shared = {"random_state": seed, "progress": progress}
     of_fit = _given(
@@ -174,9 +174,11 @@ def train(
         show.training(report, as_json=as_json)
         return
     if masks is not None or model == PIXELS or is_images(data):
+        from crbm.commands.pixels import train as pixels
+
+        check_folder(data)
         of_fit |= {"preprocessing": preprocessing, "validation": validation}
         _refuse("images", **of_fit)
-        from crbm.commands.pixels import train as pixels
 
         report = pixels.run(
             data,

@@ -83,16 +83,19 @@ def for_model(
     classifier: LabelSetClassifier,
     reading: Reading,
     default_part: str = "all",
+    *,
+    labels: bool = True,
 ) -> Dataset:
     """Load data with the model's features and, if all of them are present, its labels.
 
     Named columns are matched by name, in any order; others are ignored. Without names
-    the numbers of features and labels must equal those of the model.
+    the numbers of features and labels must equal those of the model. Without `labels`
+    the labels of a table are not read.
     """
     path = Path(source)
     kind = (reading.format or format_of(path)) if path.is_file() else None
     if kind in TABLES:
-        data = tables.read_for_model(path, kind, classifier, reading)
+        data = tables.read_for_model(path, kind, classifier, reading, labels=labels)
         return select_part(data, reading.part, default_part)
     if reading.labels is None and kind == "arff":
         reading = reading._replace(labels=())

@@ -13,8 +13,8 @@ from crbm.commands.data import for_model, identity, to_dense
 from crbm.commands.measures import label_measures, overall_measures
 from crbm.commands.output import check_output_path
 from crbm.commands.reading import Reading
-from crbm.commands.tables import to_inputs
-from crbm.estimators import load
+from crbm.commands.tables import label_source, to_inputs
+from crbm.estimators import LabelSetClassifier, load
 
 
 def run(
@@ -49,10 +49,7 @@ def run(
     classifier = load(model)
     data = for_model(source, classifier, reading, default_part="test")
     if not data.Y.shape[1]:
-        raise ValueError(
-            f"`{source}` does not have all labels of the model: "
-            f"{', '.join(classifier.label_names_[:10])}. Name them with --labels."
-        )
+        raise _no_labels(source, classifier)
     X, Y = to_inputs(data.X, classifier), to_dense(data.Y)
     if np.isnan(Y).all():
         raise ValueError(
@@ -74,3 +71,15 @@ def run(
     if draw is not None:
         plotting.save(plotting.calibration, draw, Y, p)
     return report
+
+
+def _no_labels(source: str, classifier: LabelSetClassifier) -> ValueError:
+    """The error that data without all labels of the model give."""
+    columns = label_source(classifier)
+    if columns is not None:
+        where = f"the column `{columns['column']}`, which holds the labels"
+    else:
+        where = f"all labels of the model, {notices.listed(classifier.label_names_)}"
+    return ValueError(
+        f"`{source}` does not have {where}. Name other columns with --labels."
+    )

@@ -36,6 +36,15 @@ def check_output_path(path: Path, *, force: bool, endings: Sequence[str]) -> Non
     paths.check_writable(path)
 
 
+def check_not_input(path: Path, inputs: Iterable[Path | str | None]) -> None:
+    """Raise if a file to write is one of those to read, whatever its name."""
+    read = [Path(name) for name in inputs if name is not None]
+    if path.exists() and any(file.exists() and path.samefile(file) for file in read):
+        raise ValueError(
+            f"`{path}` is read by this command and would be lost. Choose another name."
+        )
+
+
 def check_checkpoint_dir(folder: str | Path | None) -> None:
     """Make the folder of checkpoints; raise unless files can be written to it."""
     if folder is not None:

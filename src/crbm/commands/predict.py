@@ -9,7 +9,13 @@ import numpy as np
 
 from crbm.commands.data import for_model
 from crbm.commands.known import read_known
-from crbm.commands.output import TABLE_ENDINGS, Column, check_output_path, write_table
+from crbm.commands.output import (
+    TABLE_ENDINGS,
+    Column,
+    check_not_input,
+    check_output_path,
+    write_table,
+)
 from crbm.commands.reading import Reading
 from crbm.commands.tables import to_inputs
 from crbm.datasets import Dataset
@@ -54,10 +60,11 @@ def run(
     """
     if out is not None:
         check_output_path(out, force=force, endings=TABLE_ENDINGS)
+        check_not_input(out, (source, known))
     if proba and top_k is not None:
         raise ValueError("Choose one of --proba and --top-k.")
     classifier = load(model)
-    data = for_model(source, classifier, reading)
+    data = for_model(source, classifier, reading, labels=False)
     predictions = make_predictions(
         classifier, data, proba=proba, top_k=top_k, known=known
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from crbm.commands.output import (
     save_or_keep,
 )
 from crbm.commands.reading import Reading
-from crbm.commands.tables import to_inputs
+from crbm.commands.tables import no_classes, note_on_sets, to_inputs
 from crbm.datasets import Dataset
 from crbm.estimators import LabelSetClassifier, PixelClassifier, StructuredClassifier
+from crbm.preprocessing import TableWarning
 
 N_EXAMPLES = 8
 MOST_EXAMPLE_INPUTS = 5000  # rows of more are not kept
@@ -86,12 +88,11 @@ def run(
         of_one_model = preprocessing is not None or validation is not None
         model = "hash-crbm" if of_one_model else default_model(parameters or {})
     classifier = make_classifier(model, {})
-    if data.columns is not None and not classifier.several_classes:
-        listed = ", ".join(f"`{name}`" for name in data.columns.names)
-        raise ValueError(
-            f"`{model}` predicts labels that are present or absent, but {listed} have "
-            "several classes. Use --model hash-crbm, crbm or logreg."
-        )
+    if data.columns is not None:
+        if not classifier.several_classes:
+            raise no_classes(source, reading, model)
+        if note := note_on_sets(data.columns):
+            warnings.warn(note, TableWarning, stacklevel=2)
     if isinstance(classifier, StructuredClassifier):
         classifier.set_params(preprocessing=preprocessing or "auto")
     elif preprocessing is not None or validation is not None:
@@ -113,7 +114,9 @@ def run(
     if n_bytes < LARGEST_MODEL:
         paths.check_space(out.parent, n_bytes)
     fit(classifier, data, valid, n_examples=n_examples)
-    classifier.describe(trained_on=classifier.trained_on_ | identity(source, data))
+    dropped = {"dropped": list(reading.drop)} if reading.drop else {}
+    trained_on = classifier.trained_on_ | identity(source, data) | dropped
+    classifier.describe(trained_on=trained_on)
     save_or_keep(classifier, out)
     found = {"out": str(out), **summary(classifier)}
     return found | judging.run(classifier, data, out, held_out, **_fit_options(valid))

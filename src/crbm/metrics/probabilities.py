@@ -11,7 +11,9 @@ from crbm.metrics.arrays import array, pair
 
 
 def label_log_loss(truth: Any, probabilities: Any, *, least: float = 0.0) -> float:
-    """The mean of -log p over single labels, in nats, with p at least `least`.
+    """The mean of -log p over single labels, in nats.
+
+    A probability below `least` counts as `least`.
 
     Examples
     --------

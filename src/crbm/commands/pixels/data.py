@@ -59,6 +59,18 @@ def is_images(source: str) -> bool:
     return source in NAMED
 
 
+def check_folder(source: str) -> None:
+    """Refuse a folder without any file that could be an image."""
+    path = Path(source)
+    if path.is_dir() and not any(
+        file.suffix.lower() in ENDINGS for file in path.rglob("*")
+    ):
+        raise ValueError(
+            f"`{source}` is a folder without images and without Parquet or Arrow "
+            "files. Name a file instead."
+        )
+
+
 def load(
     source: str,
     reading: ImageReading,

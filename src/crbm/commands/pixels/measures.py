@@ -22,7 +22,6 @@ MEANINGS = {
     "class_iou": "IoU of each label over all images, mean over labels.",
     "pixel_iou": "Intersections over unions, both summed over images and labels.",
     "whole": "Share of images of which every pixel is right.",
-    "joint_log_loss": "Mean of -log p(mask | image) in nats per image.",
 }
 
 
