@@ -19,7 +19,9 @@ from scipy.sparse import issparse
 
 from crbm.datasets import read, write
 from crbm.datasets.formats import csv_table, table
+from crbm.datasets.formats.set_labels import from_sets
 from crbm.preprocessing import Table, TableWarning
+from crbm.preprocessing.recognition import recognise
 
 TABLE = "weight,dog,cat\n30.5,1,0\n\n4,0,1\n"
 NAN = np.nan
@@ -74,6 +76,23 @@ def test_separators_decimals_and_encodings_are_recognised(put, content):
     else:
         assert prices.tolist() == [1000.5, 3]
     assert data.X["größe"].values.tolist() == [1.5, 2.25]
+
+
+def test_points_beside_decimal_commas_separate_thousands(put):
+    path = put("a.csv", "sum;share\n1.234;0,5\n999;1.000,25\n")
+    found = table.read_table(path, "csv")
+    assert found.decimal == ","
+    assert recognise(found, "sum").form == ","
+    assert found["share"].values.tolist() == ["0,5", "1.000,25"]
+
+
+@pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "\n\n"])
+def test_lines_before_the_names_are_left_out(put, first):
+    path = put("a.csv", f"{first}weight;dog\n30;1\n4;so\n")
+    assert table.read_table(path, "csv").names == ["weight", "dog"]
+    line = 5 if first == "\n\n" else 4
+    with pytest.raises(ValueError, match=f"line {line}, column `dog`: 'so' is not"):
+        read(path, labels=["dog"])
 
 
 def test_text_that_is_not_utf8_is_read_with_a_warning(put):
@@ -180,6 +199,32 @@ def test_one_column_may_hold_sets_of_labels(put, tmp_path):
     np.testing.assert_array_equal(data.Y, [[1, 1], [NAN, NAN], [0, 0]])
 
 
+def test_lists_written_as_texts_are_sets(put):
+    path = put("a.csv", 'x,is\n1,"[\'dog\', \'big\']"\n2,[]\n3,"[""dog""]"\n4,\n')
+    data = read(path, labels=["is"])
+    assert data.label_names == ("big", "dog")
+    np.testing.assert_array_equal(data.Y, [[1, 1], [0, 0], [0, 1], [NAN, NAN]])
+    assert data.label_source == {"column": "is", "separator": None}
+
+
+def test_words_for_missing_values_are_no_labels():
+    rows = [{"is": "dog;cat"}, {"is": "n/a"}, {"is": " ? "}, {"is": ""}]
+    values, names = from_sets(Table.from_records(rows), "is", ";")
+    assert names == ["cat", "dog"]
+    np.testing.assert_array_equal(values, [[1, 1], [NAN, NAN], [NAN, NAN], [0, 0]])
+
+
+def test_fields_of_structs_are_columns_and_bytes_are_left_out(tmp_path):
+    columns = {"x": [{"p": 1, "q": {"r": "a"}}, None], "file": [b"1", b"2"], "y": [1, 2]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    found = table.read_table(tmp_path / "a.parquet", "parquet")
+    assert found.records() == [
+        {"x.p": 1, "x.q.r": "a", "y": 1},
+        {"x.p": None, "x.q.r": None, "y": 2},
+    ]
+    assert found.notes == ("`file` holds binary values: left out",)
+
+
 def test_a_separator_that_never_occurs_is_noticed(put):
     path = put("a.csv", "x,is\n1,dog;big\n2,dog\n3,cat;big\n4,cat\n")
     with pytest.warns(TableWarning, match=r"has the separator '\|'.* Is it ';'\?"):
@@ -243,7 +288,7 @@ def test_labels_must_be_named(put):
     path = put("pets.csv", TABLE)
     with pytest.raises(ValueError, match="pass `labels`"):
         read(path)
-    with pytest.raises(ValueError, match="label `bird` is not a column"):
+    with pytest.raises(ValueError, match=r"The first are `weight`, `dog`, `cat`\."):
         read(path, labels=["bird"])
     with pytest.raises(ValueError, match="label name `dog` appears twice"):
         read(path, labels=["dog", "dog"])

@@ -26,9 +26,18 @@ def test_numbers_as_people_write_them(written, decimal, values):
     np.testing.assert_array_equal(parsed.values, values)
 
 
-@pytest.mark.parametrize("word", ["abc", "1,23,4", "1.2.3", "12a", "1,2345.6", "inf"])
+@pytest.mark.parametrize(
+    "word", ["abc", "1,23,4", "1.2.3", "12a", "1,2345.6", "inf", "+49 30 12345", "1 2"]
+)
 def test_what_is_no_number_fails(word):
     assert words.best_numbers(objects([word]))[0].failed.tolist() == [True]
+
+
+def test_points_before_three_digits_depend_on_the_decimal_point():
+    written = objects(["1.234", "999"])
+    assert words.best_numbers(written)[0].values.tolist() == [1.234, 999]
+    parsed, found = words.best_numbers(written, ",")
+    assert (parsed.values.tolist(), found) == ([1234, 999], ",")
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def _recognise_strings(table: Table, name: str, column: Column) -> Recognised:
     n_values = len(values) - int(column.is_missing().sum())
     if not words.yes_no(values).n_failed:
         return Recognised("boolean")
-    as_numbers, decimal = words.best_numbers(values)
+    as_numbers, decimal = words.best_numbers(values, table.decimal)
     _refuse_mistakes(table, name, as_numbers, n_values, "number")
     if not as_numbers.n_failed:
         return _recognise_number_words(name, as_numbers.values, decimal)

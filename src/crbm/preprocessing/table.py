@@ -58,6 +58,8 @@ class Table:
         Says where such a row is, e.g. "line 7".
     notes
         What the reader did that its user should know.
+    decimal
+        The decimal point of numbers among strings, where they could have another.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Table:
     rows: np.ndarray = field(default_factory=lambda: np.arange(0))
     where: Callable[[int], str] = row_place
     notes: tuple[str, ...] = ()
+    decimal: str = "."
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Column], **more: Any) -> Table:

@@ -17,8 +17,8 @@ NO_VALUE = frozenset(
     {"", "-", "--", ".", "?", "na", "n/a", "nan", "null", "none", "#nv"}
 )
 # The decimal point is followed by the separators of thousands that go with it.
-_GROUPS = {".": ",'", ",": ".'"}
-_SPACES = re.compile(r"[\s\u00a0\u202f]")
+_GROUPS = {".": ",' ", ",": ".' "}
+_SPACES = re.compile(r"[\s\u00a0\u202f]+")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}.*)?")
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d")
 _SHORT_DAYS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%b %d, %Y")
@@ -71,7 +71,7 @@ def numbers(words: np.ndarray, decimal: str = ".") -> Parsed:
     pattern = _number_pattern(decimal)
 
     def parse(word: str) -> float:
-        compact = _SPACES.sub("", word)
+        compact = _SPACES.sub(" ", word).strip().replace(" %", "%")
         if compact.lower() in NO_VALUE:
             return np.nan
         if not pattern.fullmatch(compact):
@@ -83,13 +83,17 @@ def numbers(words: np.ndarray, decimal: str = ".") -> Parsed:
     return _parse(words, parse)
 
 
-def best_numbers(words: np.ndarray) -> tuple[Parsed, str]:
-    """The reading with a decimal point or a comma that fails least, and which it is."""
-    point = numbers(words)
-    if not point.n_failed:
-        return point, "."
-    comma = numbers(words, decimal=",")
-    return (comma, ",") if comma.n_failed < point.n_failed else (point, ".")
+def best_numbers(words: np.ndarray, decimal: str = ".") -> tuple[Parsed, str]:
+    """The reading with a decimal point or a comma that fails least, and which it is.
+
+    Where both are possible, as in 1.234, it is `decimal`.
+    """
+    first = numbers(words, decimal)
+    if not first.n_failed:
+        return first, decimal
+    other = "." if decimal == "," else ","
+    second = numbers(words, other)
+    return (second, other) if second.n_failed < first.n_failed else (first, decimal)
 
 
 def dates(words: np.ndarray, form: str) -> Parsed:

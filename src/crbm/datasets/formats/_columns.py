@@ -69,8 +69,9 @@ def check_unique(path: Path, names: Sequence[str], what: str) -> None:
 
 def _unknown_label(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, names[:10_000], n=1)
-    hint = f" Did you mean `{near[0]}`?" if near else ""
-    return f"label `{name}` is not a column of the file ({len(names)} columns).{hint}"
+    listed = ", ".join(f"`{known}`" for known in names[:3])
+    hint = f"Did you mean `{near[0]}`?" if near else f"The first are {listed}."
+    return f"label `{name}` is not a column of the file ({len(names)} columns). {hint}"
 
 
 def inputs(path: Path, values: Array, line: Callable[[int], int]) -> Array:

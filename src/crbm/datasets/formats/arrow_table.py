@@ -110,16 +110,40 @@ def to_table(path: Path, frame: Any) -> Table:
         frame = frame.drop_columns(index)
     if not frame.num_rows:
         raise file_error(path, "no rows.")
-    notes = tuple(
-        f"`{name}` is the index of a pandas frame: left out" for name in index
-    )
+    notes = [f"`{name}` is the index of a pandas frame: left out" for name in index]
+    frame, odd = _plain_columns(frame)
+    check_unique(path, frame.schema.names, "column")
+    notes += [f"`{name}` holds {kind} values: left out" for name, kind in odd.items()]
     where = f"`{path}`, row "
     return finish(
         Table.from_frame(_without_dictionaries(frame)),
         [str(name) for name in frame.schema.names],
         lambda row: f"{where}{row + 1}",
-        notes,
+        tuple(notes),
     )
+
+
+def _plain_columns(frame: Any) -> tuple[Any, dict[str, str]]:
+    """The frame with the fields of structs as columns, and without bytes and maps.
+
+    The type of each column that is left out is given by its name.
+    """
+    pa = require("pyarrow", "pyarrow", "Reading tables")
+    while any(pa.types.is_struct(field.type) for field in frame.schema):
+        frame = frame.flatten()
+    odd = {f.name: str(f.type) for f in frame.schema if _is_odd(pa, f.type)}
+    return frame.drop_columns(list(odd)) if odd else frame, odd
+
+
+def _is_odd(pa: Any, kind: Any) -> bool:
+    tests = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_map,
+        pa.types.is_union,
+    )
+    return any(test(kind) for test in tests)
 
 
 def _without_dictionaries(frame: Any) -> Any:

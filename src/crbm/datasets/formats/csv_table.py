@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,8 +35,10 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_SEPARATOR_LINE = re.compile(rb"\A\"?sep=[^\r\n]\"?(?=[\r\n])", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _NUMBER = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")
 
 
@@ -73,7 +76,7 @@ def read_csv(path: Path, *, max_bytes: int | None = None) -> Table:
     frame = _parse(path, content, names, dialect)
     if not frame.num_rows:
         raise file_error(path, "no rows after the header.")
-    table = Table.from_frame(frame)
+    table = replace(Table.from_frame(frame), decimal=dialect.decimal)
     return finish(
         table, names, lambda row: f"`{path}`, line {line_of(path, row)}", notes
     )
@@ -81,6 +84,8 @@ def read_csv(path: Path, *, max_bytes: int | None = None) -> Table:
 
 def recognise_dialect(sample: str, *, whole: bool = True) -> Dialect:
     """The separator that cuts the lines most evenly, and the decimal point used.
+
+    Beside decimal commas, points before three digits separate thousands.
 
     Examples
     --------
@@ -91,7 +96,10 @@ def recognise_dialect(sample: str, *, whole: bool = True) -> Dialect:
     separator = max(SEPARATORS, key=lambda mark: _evenness(rows[mark]))
     cells = [cell.strip() for row in rows[separator][1:] for cell in row]
     has_comma = any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells)
-    has_point = any(_DECIMAL_POINT.fullmatch(cell) for cell in cells)
+    has_point = any(
+        _DECIMAL_POINT.fullmatch(cell) and not _THOUSANDS.fullmatch(cell)
+        for cell in cells
+    )
     is_comma = separator != "," and has_comma and not has_point
     return Dialect(separator, "," if is_comma else ".")
 
@@ -118,7 +126,15 @@ def _record_lines(text: str, separator: str) -> Iterator[int]:
 
 
 def _to_utf8(content: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """The text in UTF-8 without a mark, and a note if its encoding was guessed."""
+    """The text in UTF-8 without a mark, and a note if its encoding was guessed.
+
+    A first line such as ``sep=;``, by which Excel knows the separator, is emptied.
+    """
+    text, notes = _decoded(content)
+    return _SEPARATOR_LINE.sub(b"", text, count=1), notes
+
+
+def _decoded(content: bytes) -> tuple[bytes, tuple[str, ...]]:
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if content.startswith(mark):
             return content.decode(encoding).encode(), ()
@@ -184,6 +200,8 @@ def _parse(path: Path, content: bytes, names: list[str], dialect: Dialect) -> An
         strings_can_be_null=True, decimal_point=dialect.decimal
     )
     convert.null_values = [*convert.null_values, *NO_VALUES]
+    if content[:1] in (b"\r", b"\n"):  # pyarrow would skip such a line for the names
+        content = content.lstrip(b"\r\n")
     try:
         return reader.read_csv(
             pa.BufferReader(content),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from crbm.datasets.dataset import Array
 from crbm.preprocessing import Table
+from crbm.preprocessing.table import objects
+from crbm.preprocessing.words import NO_VALUE
+
+_LIST = re.compile(r"\[.*\]|\{.*\}|\(.*\)", re.DOTALL)
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
 def from_sets(
@@ -15,8 +21,8 @@ def from_sets(
 ) -> tuple[Array, list[str]]:
     """Labels as 0 and 1, or NaN, and their names.
 
-    A list that is missing leaves its row's labels unknown; an empty text is the empty
-    set. With `names`, other labels are left out.
+    A list that is missing, or a word such as "n/a", leaves its row's labels unknown; an
+    empty text is the empty set. With `names`, other labels are left out.
 
     Examples
     --------
@@ -40,10 +46,22 @@ def from_sets(
     return values, labels
 
 
+def holds_lists(table: Table, column: str) -> bool:
+    """Whether a column holds lists, or texts such as "['dog', 'big']" alone.
+
+    pandas writes lists into CSV files in this way.
+    """
+    kind, values = table[column]
+    if kind == "list":
+        return True
+    texts = [value for value in values if value is not None] if kind == "string" else []
+    return bool(texts) and all(_LIST.fullmatch(text.strip()) for text in texts)
+
+
 def note_on_separator(table: Table, column: str, separator: str | None) -> str:
     """A notice if no text of the column has the separator, else nothing."""
     kind, values = table[column]
-    if separator is None or kind != "string":
+    if separator is None or kind != "string" or holds_lists(table, column):
         return ""
     texts = [value for value in values if value is not None]
     if any(separator in text for text in texts):
@@ -79,7 +97,9 @@ def likely_separator(texts: Sequence[str]) -> str | None:
 def _values(table: Table, column: str, separator: str | None) -> Array:
     kind, values = table[column]
     expected = "list" if separator is None else "string"
-    if kind == "list" or kind == expected:
+    if holds_lists(table, column):
+        return objects([_listed(value) for value in values])
+    if kind == expected:
         return values
     raise ValueError(
         f"{table.place(0)}, column `{column}`: sets of labels are lists, or texts with "
@@ -87,9 +107,21 @@ def _values(table: Table, column: str, separator: str | None) -> Array:
     )
 
 
+def _listed(value: object) -> object:
+    """A list written as text as such."""
+    if not isinstance(value, str):
+        return value
+    inner = value.strip()[1:-1]
+    quoted = _QUOTED.findall(inner)
+    found = [a or b for a, b in quoted] if quoted else inner.split(",")
+    return [name.strip() for name in found if name.strip()]
+
+
 def _members(value: object, separator: str | None) -> set[str] | None:
     if isinstance(value, list):
         return {str(name) for name in value if name is not None}
     if value is None:
         return None if separator is None else set()
+    if str(value).strip().lower() in NO_VALUE - {""}:
+        return None
     return {name.strip() for name in str(value).split(separator) if name.strip()}

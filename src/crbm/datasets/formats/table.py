@@ -18,7 +18,7 @@ from crbm.datasets.formats.csv_table import read_csv
 from crbm.datasets.formats.excel_table import read_excel
 from crbm.datasets.formats.json_table import read_json
 from crbm.datasets.formats.parquet_table import read_parquet
-from crbm.datasets.formats.set_labels import from_sets, note_on_separator
+from crbm.datasets.formats.set_labels import from_sets, holds_lists, note_on_separator
 from crbm.paths import require_file
 from crbm.preprocessing import ClassColumns, Table, TableWarning
 from crbm.preprocessing.class_columns import hold_classes
@@ -154,7 +154,7 @@ def _class_columns(path: Path, table: Table) -> tuple[ClassColumns, np.ndarray]:
 
 
 def _are_classes(table: Table, names: list[str], separator: str | None) -> bool:
-    has_sets = separator is not None or any(table[n].kind == "list" for n in names)
+    has_sets = separator is not None or any(holds_lists(table, n) for n in names)
     return bool(names) and not has_sets and hold_classes(table.select(names))
 
 
@@ -162,7 +162,7 @@ def _labels(
     path: Path, table: Table, names: list[str], separator: str | None
 ) -> tuple[Array, list[str], dict[str, Any] | None]:
     """The labels as 0 and 1, their names, and the column of sets they came from."""
-    has_sets = separator is not None or any(table[n].kind == "list" for n in names)
+    has_sets = separator is not None or any(holds_lists(table, n) for n in names)
     if has_sets and len(names) == 1:
         note = note_on_separator(table, names[0], separator)
         if note:
