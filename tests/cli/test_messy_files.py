@@ -164,6 +164,20 @@ def test_a_model_asks_for_its_columns_by_name_alone(tmp_path):
     assert failed.stderr.startswith(f"crbm: `{asked}`: There is no column `plan`")
 
 
+def test_later_files_have_the_decimal_point_of_the_first(tmp_path):
+    file, asked = tmp_path / "a.csv", tmp_path / "asked.csv"
+    rows = [f"{('1.500', '2,5')[i % 2]};{'xy'[i // 2 % 2]};{i % 2}" for i in AT]
+    file.write_text("\n".join(["sum;plan;bug", *rows]))
+    model, _ = trained(file, tmp_path, "--labels", "bug")
+    for values in ("1.500;x\n2,5;x", "1.500;x\n2;x", "1500;x\n2;x"):
+        asked.write_text(f"sum;plan\n{values}\n")
+        assert run("predict", model, asked).stdout == "bug\n0\n1\n"
+    file.write_text("\n".join(["sum;plan;bug", *rows]).replace("1.500", "1500"))
+    model, _ = trained(file, tmp_path, "--labels", "bug", "--force")
+    asked.write_text("sum;plan\n1.500;x\n2;x\n")
+    assert run("predict", model, asked).stdout == "bug\n0\n1\n"
+
+
 def test_inspect_says_how_each_column_was_read(tmp_path):
     file = tmp_path / "a.csv"
     tickets().to_csv(file, index=False)

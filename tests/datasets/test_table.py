@@ -215,7 +215,11 @@ def test_words_for_missing_values_are_no_labels():
 
 
 def test_fields_of_structs_are_columns_and_bytes_are_left_out(tmp_path):
-    columns = {"x": [{"p": 1, "q": {"r": "a"}}, None], "file": [b"1", b"2"], "y": [1, 2]}
+    columns = {
+        "x": [{"p": 1, "q": {"r": "a"}}, None],
+        "file": [b"1", b"2"],
+        "y": [1, 2],
+    }
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     found = table.read_table(tmp_path / "a.parquet", "parquet")
     assert found.records() == [

@@ -51,7 +51,7 @@ def read_for_model(
     Columns are found by name, in any order; others are ignored. Without `labels`
     theirs are, too.
     """
-    table = read_table(path, kind)
+    table = read_table(path, kind, decimal=_decimal_point(classifier))
     Y = np.zeros((len(table), 0), np.uint8)
     if labels:
         Y = _labels(path, table, classifier, reading)
@@ -98,6 +98,13 @@ def note_on_sets(columns: ClassColumns) -> str:
                 f"sets of labels, add `--label-separator '{mark}'`."
             )
     return ""
+
+
+def _decimal_point(classifier: LabelSetClassifier) -> str:
+    """The decimal point of the numbers that the model learned from, as far as known."""
+    recognised = getattr(getattr(classifier, "encoder_", None), "recognised_", {})
+    found = any((c.kind, c.form) == ("number", ",") for c in recognised.values())
+    return "," if found else "."
 
 
 def to_inputs(X: Any, classifier: LabelSetClassifier | None = None) -> Any:

@@ -61,6 +61,8 @@ def recognise(table: Table, name: str) -> Recognised:
         return _recognise_strings(table, name, column)
     if column.kind == "number" and _is_numbering(name, column.values):
         return Recognised(None, reason=NUMBERING)
+    if column.kind == "number" and table.decimal == ",":
+        return Recognised("number", ",")
     return Recognised(column.kind)
 
 

@@ -49,12 +49,12 @@ class Dialect(NamedTuple):
     decimal: str
 
 
-def read_csv(path: Path, *, max_bytes: int | None = None) -> Table:
+def read_csv(path: Path, *, max_bytes: int | None = None, decimal: str = ".") -> Table:
     """Read a file whose first line names the columns.
 
     The separator (comma, semicolon, tab or bar), the decimal point or comma and the
     encoding (UTF-8 or UTF-16 with a byte order mark, UTF-8, else Windows-1252) are
-    recognised.
+    recognised. Where the numbers do not tell, `decimal` is their decimal point.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def read_csv(path: Path, *, max_bytes: int | None = None) -> Table:
     n_bytes = content.find(b"\n") + 1 + _SAMPLE  # the names, however many, and rows
     sample = content[:n_bytes].decode(errors="ignore")
     is_whole = len(content) <= n_bytes
-    dialect = recognise_dialect(sample, whole=is_whole)
+    dialect = recognise_dialect(sample, whole=is_whole, decimal=decimal)
     names, has_rows = _header(path, sample, dialect.separator)
     if is_whole and not has_rows:  # pyarrow needs an end of the first line
         raise file_error(path, "no rows after the header.")
@@ -82,7 +82,9 @@ def read_csv(path: Path, *, max_bytes: int | None = None) -> Table:
     )
 
 
-def recognise_dialect(sample: str, *, whole: bool = True) -> Dialect:
+def recognise_dialect(
+    sample: str, *, whole: bool = True, decimal: str = "."
+) -> Dialect:
     """The separator that cuts the lines most evenly, and the decimal point used.
 
     Beside decimal commas, points before three digits separate thousands.
@@ -100,7 +102,7 @@ def recognise_dialect(sample: str, *, whole: bool = True) -> Dialect:
         _DECIMAL_POINT.fullmatch(cell) and not _THOUSANDS.fullmatch(cell)
         for cell in cells
     )
-    is_comma = separator != "," and has_comma and not has_point
+    is_comma = separator != "," and not has_point and (has_comma or decimal == ",")
     return Dialect(separator, "," if is_comma else ".")
 
 

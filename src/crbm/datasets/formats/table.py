@@ -42,8 +42,12 @@ CONTENTS = {
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
 
-def read_table(path: Path | str, kind: str, *, max_bytes: int | None = None) -> Table:
+def read_table(
+    path: Path | str, kind: str, *, max_bytes: int | None = None, decimal: str = "."
+) -> Table:
     """Read the columns of a file as they are.
+
+    `decimal` is the decimal point of a CSV file whose numbers do not tell it.
 
     Examples
     --------
@@ -55,8 +59,9 @@ def read_table(path: Path | str, kind: str, *, max_bytes: int | None = None) -> 
     """
     path = Path(path)
     _check_content(path, kind)
+    options = {"decimal": decimal} if kind == "csv" else {}
     try:
-        return READERS[kind](path, max_bytes=max_bytes)
+        return READERS[kind](path, max_bytes=max_bytes, **options)
     except ValueError as error:
         if str(error).startswith(f"`{path}`"):
             raise
