@@ -286,7 +286,7 @@ def test_classes_that_look_like_sets_are_noticed(tmp_path):
 def test_a_folder_without_data_is_refused(tmp_path):
     found = run("train", tmp_path, *NAMED, "--out", tmp_path / "m.safetensors")
     assert found.exit_code == 2
-    assert "is a folder without images and without Parquet or Arrow" in found.stderr
+    assert "is a folder with no image files and no Parquet or Arrow" in found.stderr
 
 
 @pytest.fixture(scope="module")
