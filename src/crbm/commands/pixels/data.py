@@ -66,8 +66,8 @@ def check_folder(source: str) -> None:
         file.suffix.lower() in ENDINGS for file in path.rglob("*")
     ):
         raise ValueError(
-            f"`{source}` is a folder with no image files and no Parquet or Arrow files. "
-            "Name another folder, or a file."
+            f"`{source}` is a folder with no image files and no Parquet or Arrow "
+            "files. Name another folder, or a file."
         )
 
 
