@@ -95,11 +95,11 @@ def assess(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first fit has given them
         fitted.fit(X[train], data.targets[train], **fit_options)
+        regression = logistic_regression(X[train], Y[train], X[test])
     name = type(classifier).__name__
     labels, p = fitted.predict_with_proba(X[test])
     answers = {name: Answer(labels == 1, p)}
     answers[MOST_COMMON] = most_common_answer(Y[train], len(test))
-    regression = logistic_regression(X[train], Y[train], X[test])
     if regression is not None:
         answers[REGRESSION] = regression
     return Assessment(name, answers, Y[test], len(train))
