@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from platform import machine
 
 import pytest
 import torch
@@ -18,6 +19,11 @@ torch.set_num_threads(1)  # tests run side by side, and their models are tiny
 # A Numba that is there but does not work must fail these tests, not skip them.
 needs_numba = pytest.mark.skipif(
     find_spec("numba") is None, reason="Numba is not installed: pip install crbm[fast]"
+)
+# Nor may a torch with other operators, on the processors where oneDNN is used.
+needs_onednn = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available() or machine() not in ("x86_64", "AMD64"),
+    reason="torch has no oneDNN here",
 )
 N_CASES, N_INPUTS, N_VISIBLE, N_HIDDEN = 3, 3, 5, 4
 

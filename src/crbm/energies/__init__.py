@@ -6,6 +6,7 @@ from crbm.energies.blocks import BlockConditional, block_conditional
 from crbm.energies.couplings import Conv2d, Coupling, Dense, PerCase, Windowed
 from crbm.energies.functional import FunctionalEnergy
 from crbm.energies.kinds import has_blocks, is_bipartite, is_pairwise
+from crbm.energies.packed import PackedDense, pack_dense
 from crbm.energies.pairwise import PairwiseEnergy
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Dense",
     "Energy",
     "FunctionalEnergy",
+    "PackedDense",
     "PairwiseEnergy",
     "PerCase",
     "Windowed",
@@ -23,4 +25,5 @@ __all__ = [
     "has_blocks",
     "is_bipartite",
     "is_pairwise",
+    "pack_dense",
 ]

@@ -93,6 +93,13 @@ class EnergyModel(nn.Module):
         """Outputs as energies take them: one row of numbers per case."""
         return v
 
+    def pack(self) -> None:
+        """Prepare for predictions; the weights must not change afterwards.
+
+        Makes copies of weights that are multiplied faster, where the model has them.
+        Predictions change by rounding.
+        """
+
     def check_cases(self, cases: Cases) -> None:
         """Refuse training cases that the model cannot learn from."""
         checks.same_length(u=cases.u, v=cases.v, weight=cases.weight)

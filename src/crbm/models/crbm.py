@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from crbm import checks
-from crbm.energies import BipartiteEnergy, Dense, Energy
+from crbm.energies import BipartiteEnergy, Dense, Energy, pack_dense
 from crbm.kernels.products import add_product_, affine
 from crbm.models.base import EnergyModel, small_normal
 from crbm.types import Contrast
@@ -54,6 +54,7 @@ class CRBM(EnergyModel):
     weight_uv: nn.Parameter | None
     weight_uh: nn.Parameter | None
     closed_form = True
+    _packed: Dense | None = None  # what `pack` made of `weight_vh`
 
     def __init__(
         self,
@@ -139,12 +140,15 @@ class CRBM(EnergyModel):
         if u is None:
             raise ValueError("A CRBM needs inputs `u`; got None. Without them use RBM.")
         return BipartiteEnergy(
-            Dense(self.weight_vh),
+            Dense(self.weight_vh) if self._packed is None else self._packed,
             _conditioned_bias(self.bias_v, u, self.weight_uv),
             _conditioned_bias(self.bias_h, u, self.weight_uh),
             self.visible,
             has_visible_input=self.weight_uv is not None,
         )
+
+    def pack(self) -> None:
+        self._packed = pack_dense(self.weight_vh)
 
     @torch.no_grad()
     def add_gradient(
