@@ -6,6 +6,7 @@ import torch
 
 import crbm
 from crbm import persistence
+from crbm.energies import pack_dense
 from crbm.web import LoadedModel, load_models
 from crbm.web.models import _digits
 
@@ -27,6 +28,19 @@ def changed(file, path, change):
 def test_models_are_named_after_their_files(file, tmp_path):
     (tmp_path / "crf.safetensors").write_bytes(file.read_bytes())
     assert list(load_models([file, tmp_path / "crf.safetensors"])) == ["crf", "crf-2"]
+
+
+def test_models_are_packed_and_predict_the_same(tmp_path):
+    X = np.random.default_rng(0).random((40, 300), dtype=np.float32)
+    classifier = crbm.CRBMClassifier(
+        n_hidden=100, n_epochs=1, inference="search", random_state=0
+    ).fit(X, X > 0.5)
+    classifier.save(tmp_path / "many.safetensors")
+    served = load_models([tmp_path / "many.safetensors"])["many"].classifier
+    packed = served.models_[0].condition(torch.zeros(1, 300)).coupling
+    assert type(packed) is type(pack_dense(served.models_[0].weight_vh))
+    p = served.predict_proba(X)
+    np.testing.assert_allclose(p, classifier.predict_proba(X), rtol=0, atol=1e-5)
 
 
 def test_image_shape_and_examples_are_saved(file, tmp_path):

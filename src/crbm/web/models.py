@@ -87,6 +87,7 @@ def load_models(paths: Iterable[Path]) -> dict[str, LoadedModel | PixelModel]:
             models[name] = PixelModel(name, classifier)
         else:
             models[name] = LoadedModel(name, classifier)
+            _pack(classifier)
         _check_model(models[name], path)
     if not models:
         raise ValueError("There is no model to serve; give at least one file.")
@@ -112,6 +113,12 @@ def _check_model(model: LoadedModel | PixelModel, path: Path) -> None:
         raise ValueError(
             f"`{path}` cannot be served: {error}. Save it again."
         ) from error
+
+
+def _pack(classifier: LabelSetClassifier) -> None:
+    """Prepare the members, whose weights no longer change, for small batches."""
+    for member in getattr(classifier, "models_", ()):
+        member.pack()
 
 
 def _check_extras(classifier: LabelSetClassifier) -> None:
