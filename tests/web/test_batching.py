@@ -65,6 +65,27 @@ def test_waiting_items_are_processed_in_one_call_in_order():
     assert batches == [[0], [1, 2, 3, 4, 5, 6, 7]]
 
 
+def test_requests_that_answers_bring_join_the_next_batch():
+    async def client(batcher, numbers):
+        return [await batcher.submit(number) for number in numbers]
+
+    async def scenario(batcher, double):
+        first = await busy(batcher, double)
+        waiting = [asyncio.create_task(client(batcher, (n, 10 + n))) for n in (1, 2)]
+        first.add_done_callback(
+            lambda _: waiting.append(asyncio.create_task(client(batcher, (3, 13 * 3))))
+        )
+        await asyncio.sleep(0)
+        double.go_on.set()
+        await first
+        await asyncio.sleep(0)
+        return await asyncio.gather(*waiting)
+
+    answers, batches = run(scenario)
+    assert answers == [[2, 22], [4, 24], [6, 78]]
+    assert batches == [[0], [1, 2, 3], [11, 12, 39]]
+
+
 def test_a_batch_has_at_most_the_largest_size():
     async def scenario(batcher, double):
         return await submit_while_busy(batcher, double, range(1, 8))

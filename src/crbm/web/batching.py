@@ -14,6 +14,9 @@ Result = TypeVar("Result")
 
 
 Outcome: TypeAlias = Result | Exception
+# Turns of the event loop between two batches: one to write answers, one to read what
+# has come, and one in which its handlers submit.
+TURNS_BETWEEN_BATCHES = 3
 
 
 class OverloadedError(RuntimeError):
@@ -24,7 +27,9 @@ class Batcher(Generic[Item, Result]):
     """Collects items while a call is running and passes them to the next call.
 
     A batch never waits to fill up: with one request at a time each batch has one item,
-    and batches grow with the load. An item that fails does not fail its neighbours.
+    and batches grow with the load. Between two batches the event loop answers and reads
+    what has come, so that these requests are in the next batch and not in the one after
+    it. An item that fails does not fail its neighbours.
 
     Parameters
     ----------
@@ -77,6 +82,8 @@ class Batcher(Generic[Item, Result]):
         try:
             while batch := self._next_batch():
                 await self._process_batch(*zip(*batch, strict=True))
+                for _ in range(TURNS_BETWEEN_BATCHES):
+                    await asyncio.sleep(0)
         finally:
             self._task = None
 
