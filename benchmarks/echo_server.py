@@ -25,7 +25,7 @@ from crbm.web.json_body import JsonRoute, json_response
 from crbm.web.prediction import Answer
 from crbm.web.processes import serve_in_processes
 from crbm.web.schemas import CaseRequest
-from crbm.web.serving import GRACE_SECONDS, configuration, listen
+from crbm.web.serving import GRACE_SECONDS, configuration, listen_for_each
 
 
 def main(path: str, n_workers: int) -> None:
@@ -52,14 +52,14 @@ def main(path: str, n_workers: int) -> None:
     ):
         path = f"/api/models/{{name}}/{route}"
         app.router.routes.insert(0, kind(path, work, methods=["POST"]))
-    listener = listen("127.0.0.1", 0)
-    print(listener.getsockname()[1], flush=True)
+    listeners = listen_for_each("127.0.0.1", 0, n_workers)
+    print(listeners[0].getsockname()[1], flush=True)
 
-    def serve() -> None:
-        uvicorn.Server(configuration(app)).run(sockets=[listener])
+    def serve(worker: int) -> None:
+        uvicorn.Server(configuration(app)).run(sockets=[listeners[worker]])
 
     if n_workers == 1:
-        serve()
+        serve(0)
     else:
         serve_in_processes(serve, n_workers, grace_seconds=GRACE_SECONDS)
 

@@ -1,10 +1,13 @@
 """`crbm serve --workers 2`: two processes answer on one port, and are replaced."""
 
+import contextlib
 import io
+import itertools
 import json
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +17,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 
-from crbm.web import processes
+from crbm.web import processes, serving
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/task").exists(), reason="reads Linux's list of children"
@@ -68,7 +71,7 @@ import importlib.util, os, sys, time
 spec = importlib.util.spec_from_file_location("processes", {path!r})
 processes = importlib.util.module_from_spec(spec)  # without the packages of crbm.web
 spec.loader.exec_module(processes)
-def serve():
+def serve(number):
     print(os.getpid(), flush=True)
     {body}
 processes.QUICK_SECONDS = 60
@@ -105,7 +108,36 @@ def test_workers_that_cannot_start_are_an_error():
     assert "end as soon as they start (exit code 3)" in shown
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="others share one socket")
+def test_connections_are_spread_over_the_workers():
+    listeners = serving.listen_for_each("127.0.0.1", 0, 2)
+    address = listeners[0].getsockname()
+    clients = [socket.create_connection(address) for _ in range(64)]
+    accepted = []
+    try:
+        for listener in listeners:
+            listener.setblocking(False)
+            taken = []
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    taken.append(listener.accept()[0])
+            accepted.append(taken)
+        assert sum(map(len, accepted)) == 64
+        assert min(map(len, accepted)) > 12  # 5 standard deviations below half
+        with pytest.raises(OSError, match="Choose another with --port or --host"):
+            serving.listen_for_each(*address, 2)
+    finally:
+        for opened in [*clients, *listeners, *itertools.chain(*accepted)]:
+            opened.close()
+
+
+def test_a_single_worker_has_a_socket_of_its_own():
+    (listener,) = serving.listen_for_each("127.0.0.1", 0, 1)
+    with listener, pytest.raises(OSError, match="Cannot listen"):
+        serving.listen(*listener.getsockname())
+
+
 def test_more_than_one_needs_fork(monkeypatch):
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     with pytest.raises(ValueError, match="`--workers` above 1 needs Linux or macOS"):
-        processes.serve_in_processes(lambda: None, 2, grace_seconds=1.0)
+        processes.serve_in_processes(lambda number: None, 2, grace_seconds=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -45,8 +46,8 @@ def run(
     n_threads
         Number of threads per prediction.
     n_workers
-        Number of processes that answer requests. They share the socket and the memory
-        of the models; limits, batches and metrics are those of each process.
+        Number of processes that answer requests. They share the port and the memory of
+        the models; limits, batches and metrics are those of each process.
     token
         What clients have to send as `Authorization: Bearer TOKEN`; None for no check.
         Needed if other machines can connect.
@@ -65,16 +66,16 @@ def run(
     # the API documents the order of the inputs
     warnings.filterwarnings("ignore", "X does not have valid feature names")
     models = load_models(paths)
-    listener = listen(address, port)
-    announce(server_url(host, listener), list(models))
+    listeners = listen_for_each(address, port, n_workers)
+    announce(server_url(host, listeners[0]), list(models))
     app = create_app(models, token=token, allowed_hosts=names)
 
-    def serve() -> None:
+    def serve(worker: int) -> None:
         torch.set_num_threads(n_threads)
-        uvicorn.Server(configuration(app)).run(sockets=[listener])
+        uvicorn.Server(configuration(app)).run(sockets=[listeners[worker]])
 
     if n_workers == 1:
-        serve()
+        serve(0)
     else:
         serve_in_processes(serve, n_workers, grace_seconds=GRACE_SECONDS + 5.0)
 
@@ -101,11 +102,25 @@ def resolve(host: str, port: int) -> str:
     return str(found[0][4][0])
 
 
-def listen(address: str, port: int) -> socket.socket:
+def listen_for_each(address: str, port: int, n_workers: int) -> list[socket.socket]:
+    """Open a listening socket per worker on one port.
+
+    Linux spreads connections over them. Of a socket that several workers share, the
+    first that wakes may accept all connections, and would have to answer them alone.
+    """
+    if n_workers == 1 or sys.platform != "linux":
+        return [listen(address, port)] * n_workers
+    # Sockets that share a port do not notice another server on it; this one does.
+    with listen(address, port) as alone:
+        port = alone.getsockname()[1]
+    return [listen(address, port, shared=True) for _ in range(n_workers)]
+
+
+def listen(address: str, port: int, *, shared: bool = False) -> socket.socket:
     """Open a listening socket, so that clients can connect before the server starts."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family)
+        return socket.create_server((address, port), family=family, reuse_port=shared)
     except OSError as error:
         raise _cannot_listen(address, port, error) from error
 
