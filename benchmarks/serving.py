@@ -27,7 +27,7 @@ from crbm.estimators import CRBMClassifier
 
 N_PIXELS, N_HIDDEN = 784, 256
 CLIENTS, WORKERS = 32, 2
-SECONDS, ROUNDS = 4.0, 3
+SECONDS, ROUNDS = 2.0, 3
 
 
 class Kind(NamedTuple):
