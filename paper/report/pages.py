@@ -83,7 +83,8 @@ def ten_folds(folder: Path) -> str:
 
 def ranks(folder: Path) -> str:
     """The mean ranks of the suite."""
-    return _section(*suite_tables.tables(_rows(folder, suite.EXPERIMENT))[:1])
+    tables = suite_tables.rank_tables(_rows(folder, suite.EXPERIMENT))
+    return "\n\n".join(map(_section, tables)) or NO_ROWS
 
 
 def after_2011(folder: Path) -> str:

@@ -32,12 +32,32 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     rows = suite.current_rows(rows)
     if not rows:
         return []
-    first_folds = [
+    first_folds = _first_folds(rows)
+    return [*rank_tables(rows), *(_scores(first_folds, name) for name in SHOWN)]
+
+
+def rank_tables(rows: Sequence[Row]) -> list[Table]:
+    """Mean ranks of all models on few data sets, and of some on all that ours has."""
+    rows = _first_folds(suite.current_rows(rows))
+    own = {row["dataset"] for row in rows if row["model"] in ours.MODELS}
+    parts = [_of_few_labels(rows), [row for row in rows if row["dataset"] in own]]
+    names = [{row["dataset"] for row in part} for part in parts]
+    if names[0] == names[1]:
+        parts = parts[1:]
+    return [_ranks(part) for part in parts if part]
+
+
+def _first_folds(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the folds that every model is run on."""
+    return [
         row
         for row in rows
         if row["fold"] < suite.splits(row["config"]["quick"])[row["dataset"]]
     ]
-    return [_ranks(first_folds), *(_scores(first_folds, name) for name in SHOWN)]
+
+
+def _of_few_labels(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["dataset"] in suite.FEW_LABELS]
 
 
 def _ranks(rows: Sequence[Row]) -> Table:
@@ -56,9 +76,10 @@ def _ranks(rows: Sequence[Row]) -> Table:
     if len(models) > 2:  # Friedman's test needs three
         listed = ", ".join(f"{name} {rankings[name].p_value:.2g}" for name in SHOWN)
         p_values = f"p of Friedman's test: {listed}. "
+    names = ", ".join(sorted({row["dataset"] for row in rows}))
     note = (
-        f"Mean ranks over {any_ranking.n_datasets} data sets, 1 is best, among the "
-        f"{len(models)} models that were run on all of them; the best in bold. Mean "
+        f"Mean ranks over {any_ranking.n_datasets} data sets ({names}), 1 is best, "
+        f"among the {len(models)} models that were run on all of them; the best in bold. Mean "
         f"ranks that differ by less than {any_ranking.difference:.2f} are not told "
         f"apart (Nemenyi, 95 %). {p_values}{_left_out(rows)}"
     )
@@ -69,7 +90,7 @@ def _ranks(rows: Sequence[Row]) -> Table:
 def _left_out(rows: Sequence[Row]) -> str:
     """Which declared runs have no row, and why."""
     quick = rows[0]["config"]["quick"]
-    names = suite.splits(quick)
+    names = sorted({row["dataset"] for row in rows})
     done = {(row["model"], row["dataset"]) for row in rows}
     parts = []
     for model in suite.models(quick):
@@ -166,11 +187,8 @@ def ten_folds(suite_rows: Sequence[Row], table1_rows: Sequence[Row]) -> list[Tab
 
 def draw(rows: Sequence[Row]) -> Any:
     """Critical-difference diagrams of the measures of `SHOWN`, one above the other."""
-    rows = [
-        row
-        for row in suite.current_rows(rows)
-        if row["fold"] < suite.splits(row["config"]["quick"])[row["dataset"]]
-    ]
+    rows = _first_folds(suite.current_rows(rows))
+    rows = _of_few_labels(rows) or rows
     figure = plotting.new_figure(9.0, 2.3 * len(SHOWN))
     for ax, name in zip(figure.subplots(len(SHOWN)), SHOWN, strict=True):
         diagram(ranks.ranking(rows, name), ax)

@@ -30,6 +30,8 @@ SPLITS = {
     "corel5k": 2,
     "delicious": 1,
 }
+# The data sets of few labels, on which all models are run.
+FEW_LABELS = ("yeast", "scene", problems.SYNTHETIC, "tmc2007-500", "cal500")
 # So many cases are drawn from the larger sets, so that all opponents can be tuned.
 LIMITS = {
     name: {"n_train": 1500, "n_test": 500}
