@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +14,8 @@ from torch import Tensor
 
 # Below this size Numba's call overhead exceeds the work.
 MIN_SIZE = 2**10
+# Below this size starting a team of threads takes as long as the work.
+MIN_SHARED_SIZE = 2**14
 _ENABLED = ContextVar("enabled", default=True)
 
 
@@ -52,6 +55,27 @@ def supports(x: Tensor) -> bool:
         and x.is_contiguous()
         and available()
     )
+
+
+def n_threads(size: int) -> int:
+    """How many threads a compiled kernel should use for this many elements.
+
+    All those of torch or none: OpenMP ends threads that a smaller team does not need.
+    """
+    if size < MIN_SHARED_SIZE or _FORKED or not compiled_kernels().HAS_THREADS:
+        return 1
+    return torch.get_num_threads()
+
+
+def _note_fork() -> None:
+    global _FORKED
+    _FORKED = True
+
+
+# OpenMP's threads do not exist in a forked process, which would wait for them forever.
+_FORKED = False
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 @cache

@@ -14,10 +14,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from crbm.kernels.dispatch import compiled_kernels, supports
+from crbm.kernels.dispatch import compiled_kernels, n_threads, supports
 
-# Up to this share of nonzero elements the compiled kernel is faster than torch on one
-# thread. With n threads torch is n times as fast, and the limit n times as low.
+# Up to this share of nonzero elements the compiled kernel is faster than torch.
 MAX_NONZERO = 1 / 3
 N_ROWS_COUNTED = 8  # rows whose elements are counted to estimate that share
 MIN_MULTIPLICATIONS = 2**20  # below this counting costs more than it saves
@@ -40,9 +39,7 @@ def affine(
         return torch.addmm(bias, x, weight)
     total = np.empty((x.shape[0], weight.shape[1]), dtype=np.float32)
     total[:] = bias.detach().numpy()
-    compiled_kernels().add_products(
-        x.numpy(), weight.detach().numpy(), np.float32(1), total
-    )
+    _add_products(x.numpy(), weight.detach().numpy(), 1, total)
     return torch.from_numpy(total)
 
 
@@ -64,8 +61,7 @@ def add_product_(
     same_rows = x.shape[0] == y.shape[0]  # faster than `len`
     shapes_match = same_rows and total.shape == (x.shape[1], y.shape[1])
     if shapes_match and _mostly_zeros(x, y, total):
-        arrays = x.numpy().T, y.numpy(), np.float32(scale), total.numpy()
-        compiled_kernels().add_products(*arrays)
+        _add_products(x.numpy().T, y.numpy(), scale, total.numpy())
     else:
         total.addmm_(x.T, y, alpha=scale)
 
@@ -80,7 +76,7 @@ def dots(
     """
     if x.shape == y.shape and x.ndim == 2 and supports(x) and supports(y):
         total = np.empty(x.shape[0], dtype=np.float32)
-        compiled_kernels().dots(x.numpy(), y.numpy(), total)
+        compiled_kernels().dots(x.numpy(), y.numpy(), total, n_threads(x.numel()))
         return torch.from_numpy(total)
     return x @ y if y.ndim == 1 else (x * y).sum(-1)
 
@@ -96,4 +92,9 @@ def _mostly_zeros(x: Tensor, *others: Tensor) -> bool:
         return False
     sample = x[:: max(1, len(x) // N_ROWS_COUNTED)]
     share = compiled_kernels().count_nonzero(sample.numpy()) / sample.numel()
-    return share * torch.get_num_threads() < MAX_NONZERO
+    return share < MAX_NONZERO
+
+
+def _add_products(x: np.ndarray, y: np.ndarray, scale: float, total: np.ndarray) -> None:
+    scale, threads = np.float32(scale), n_threads(x.size)
+    compiled_kernels().add_products(x, y, scale, total, threads)

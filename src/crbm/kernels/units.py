@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int, Int16, Int64, UInt64
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from crbm.kernels.dispatch import compiled_kernels, supports
+from crbm.kernels.dispatch import compiled_kernels, n_threads, supports
 
 # Elements per block when torch computes log-odds of rows: on the CPU a megabyte, which
 # fits the cache; other devices need larger blocks to be busy.
@@ -70,7 +70,7 @@ class Lanes:
         """`bernoulli_` with the bits of the next words, generated block by block."""
         flat = x.numpy().reshape(-1)
         compiled_kernels().bernoulli_from_lanes_(
-            flat, logits, *self.state, self.block, self.bits
+            flat, logits, *self.state, self.block, self.bits, n_threads(flat.size)
         )
         return x
 
@@ -114,7 +114,8 @@ def copy_rows_(
     [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
     """
     if old.ndim == 2 and supports(old) and supports(new):
-        compiled_kernels().copy_rows(old.numpy(), new.numpy(), rows.numpy())
+        arrays = old.numpy(), new.numpy(), rows.numpy()
+        compiled_kernels().copy_rows(*arrays, n_threads(old.numel()))
     else:
         old[rows] = new[rows]
 
@@ -138,7 +139,9 @@ def softplus_and_means(
     shape = logits.shape
     total = np.empty(shape[:-1], dtype=np.float32)
     rows = logits.numpy().reshape(-1, shape[-1])
-    compiled_kernels().softplus_and_means(rows, total.reshape(-1))
+    compiled_kernels().softplus_and_means(
+        rows, total.reshape(-1), n_threads(rows.size)
+    )
     return torch.from_numpy(total), logits
 
 

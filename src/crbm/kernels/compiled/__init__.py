@@ -2,6 +2,7 @@
 
 from crbm.kernels.compiled.beliefs import bipartite, pairwise
 from crbm.kernels.compiled.products import add_products, count_nonzero, dots
+from crbm.kernels.compiled.threads import IS_AVAILABLE as HAS_THREADS
 from crbm.kernels.compiled.units import (
     bernoulli_,
     bernoulli_from_lanes_,
@@ -15,6 +16,7 @@ from crbm.kernels.compiled.units import (
 )
 
 __all__ = [
+    "HAS_THREADS",
     "add_products",
     "bernoulli_",
     "bernoulli_from_lanes_",

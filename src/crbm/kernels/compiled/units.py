@@ -5,15 +5,23 @@
 import math
 from typing import no_type_check
 
-from numba import njit
+from numba import boolean, int16, intp, njit, types, void
 from numpy import float32, uint64
 
 from crbm.kernels.compiled.numerics import FASTMATH, MAX_EXPONENT, ONE, ZERO, exp
+from crbm.kernels.compiled.threads import in_parts
 
 _N_FACTORS = 64  # factors of at most two, whose product does not overflow a float32
 _N_STEPS = float32(2**16)  # values that 16 bits take
 _MIDDLE = float32(2**15 + 0.5)  # shifts an int16 to the middle of its step, from zero
 _N_DISCARDED = 12  # first outputs of SFC64
+_N_OF_WORD = 4  # samples of a random word
+_N_OF_LINE = 8  # words of a cache line, which two threads should not both write
+_ROWS, _FLOATS = types.float32[:, ::1], types.float32[::1]
+_WORDS, _BITS = types.uint64[::1], int16[::1]
+_OF_LANES = void(intp, intp, _FLOATS, boolean, *[_WORDS] * 5, _BITS)
+_OF_COPIES = void(intp, intp, _ROWS, _ROWS, boolean[::1])
+_OF_SOFTPLUS = void(intp, intp, _ROWS, _FLOATS)
 _1, _3, _11, _24, _40 = (uint64(n) for n in (1, 3, 11, 24, 40))
 
 
@@ -62,38 +70,68 @@ def bernoulli_from_logits_(x, bits):
         x[place] = ONE if middle * (ONE + exp(y)) < _N_STEPS else ZERO
 
 
-@njit(nogil=True, cache=True)
+@njit(_OF_LANES, nogil=True, cache=True)
 @no_type_check
-def bernoulli_from_lanes_(x, logits, a, b, c, counter, words, bits):
-    """Sample with the next words of the generators; `bits` is a view of `words`."""
-    for first in range(0, x.size, bits.size):
-        some = x[first : first + bits.size]
-        random_words(a, b, c, counter, words[: (some.size + 3) // 4])
+def _bernoulli_from_lanes_(part, n_parts, x, logits, a, b, c, counter, words, bits):
+    """Sample the units whose bits come from a part of the generators.
+
+    So samples do not depend on the number of parts.
+    """
+    n_lines, n_units = a.size // _N_OF_LINE, bits.size
+    begin = n_lines * part // n_parts * _N_OF_LINE
+    end = n_lines * (part + 1) // n_parts * _N_OF_LINE
+    a, b, c, counter = a[begin:end], b[begin:end], c[begin:end], counter[begin:end]
+    words, bits = words[begin:end], bits[_N_OF_WORD * begin : _N_OF_WORD * end]
+    for first in range(0, x.size, n_units):
+        some = x[first + _N_OF_WORD * begin : first + _N_OF_WORD * end]
+        n_words = (some.size + _N_OF_WORD - 1) // _N_OF_WORD
+        random_words(a, b, c, counter, words[:n_words])
         if logits:
             bernoulli_from_logits_(some, bits)
         else:
             bernoulli_(some, bits)
 
 
+_bernoulli_from_lanes__in_parts = in_parts(_bernoulli_from_lanes_)
+
+
 @njit(nogil=True, cache=True)
 @no_type_check
-def copy_rows(old, new, rows):
-    """Copy the rows where `rows` is true, by element: slices are slower."""
-    for row in range(rows.size):
+def bernoulli_from_lanes_(x, logits, a, b, c, counter, words, bits, n_threads):
+    """Sample with the next words of the generators; `bits` is a view of `words`."""
+    arguments = x, logits, a, b, c, counter, words, bits
+    _bernoulli_from_lanes__in_parts(arguments, n_threads)
+
+
+@njit(_OF_COPIES, nogil=True, cache=True)
+@no_type_check
+def _copy_rows(part, n_parts, old, new, rows):
+    """Copy by element: slices are slower."""
+    for row in range(rows.size * part // n_parts, rows.size * (part + 1) // n_parts):
         if rows[row]:
             for place in range(old.shape[1]):
                 old[row, place] = new[row, place]
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
+_copy_rows_in_parts = in_parts(_copy_rows)
+
+
+@njit(nogil=True, cache=True)
 @no_type_check
-def softplus_and_means(x, total):
-    """Sum log(1 + e^x) over each row; replace x by sigmoid(x).
+def copy_rows(old, new, rows, n_threads):
+    """Copy the rows where `rows` is true."""
+    _copy_rows_in_parts((old, new, rows), n_threads)
+
+
+@njit(_OF_SOFTPLUS, fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
+@no_type_check
+def _softplus_and_means(part, n_parts, x, total):
+    """Do so for a part of the rows.
 
     With small = e^-|x|, the first is max(x, 0) + log(1 + small). The factors
     1 + small of many units are multiplied, so that they share one logarithm.
     """
-    for row in range(len(x)):
+    for row in range(len(x) * part // n_parts, len(x) * (part + 1) // n_parts):
         row_total = 0.0
         for first in range(0, x.shape[1], _N_FACTORS):
             units = x[row][first : first + _N_FACTORS]
@@ -106,6 +144,16 @@ def softplus_and_means(x, total):
                 units[unit] = (ONE if y > ZERO else small) / (ONE + small)
             row_total += positive + math.log(product)
         total[row] = row_total
+
+
+_softplus_and_means_in_parts = in_parts(_softplus_and_means)
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def softplus_and_means(x, total, n_threads):
+    """Sum log(1 + e^x) over each row; replace x by sigmoid(x)."""
+    _softplus_and_means_in_parts((x, total), n_threads)
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
