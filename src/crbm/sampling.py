@@ -8,7 +8,7 @@ other devices use `torch.rand`.
 All randomness comes from a torch generator. A long chain takes its bits from a
 `Stream`, which the generator seeds and which is discarded at the end of the chain: one
 SFC64 (twice as fast as the generator), or 64 of them in parallel where compiled kernels
-are available (eight times as fast). Words are generated in order on one thread, so
+are available (eight times as fast). The order of the words is that of one thread, so
 samples do not depend on the number of threads.
 """
 

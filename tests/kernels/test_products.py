@@ -77,12 +77,14 @@ def test_few_nonzero_elements_select_the_compiled_kernel(share, expected, compil
 
 
 @needs_numba
-def test_more_threads_require_more_zeros(compiled):
-    x, weight = sparse(128, 300, share=0.25), dense(300, 64)
-    for n_threads in (1, 2):
-        torch.set_num_threads(n_threads)
-        products.affine(x, weight, weight[0])
-    assert compiled == [True, False]
+@pytest.mark.parametrize(("has_threads", "expected"), [(True, True), (False, False)])
+def test_kernels_on_fewer_threads_than_torch_require_more_zeros(
+    has_threads, expected, compiled, monkeypatch
+):
+    monkeypatch.setattr(products, "n_threads", lambda size: 2 if has_threads else 1)
+    torch.set_num_threads(2)
+    products.affine(sparse(128, 300, share=0.25), dense(300, 64), torch.zeros(64))
+    assert compiled == [expected]
 
 
 @needs_numba

@@ -3,7 +3,8 @@
 They are compiled by Numba, if it is installed (`pip install crbm[fast]`), for float32
 tensors on the CPU. All other tensors go to torch, which gives the same numbers up to
 rounding. Long sampling chains are the exception: they use other random bits, see
-`sampling.Stream`. A compiled kernel runs on one thread, whatever torch is set to.
+`sampling.Stream`. Samples, means and products use as many threads as torch does, and
+are the same for any number of them.
 
 Each module has a compiled twin of the same name in `kernels.compiled`.
 """

@@ -14,8 +14,9 @@ from torch import Tensor
 
 # Below this size Numba's call overhead exceeds the work.
 MIN_SIZE = 2**10
-# Below this size starting a team of threads takes as long as the work.
-MIN_SHARED_SIZE = 2**14
+# Up to this size starting a team of threads takes as long as the work; torch has the
+# same limit.
+MAX_ON_ONE_THREAD = 2**15
 _ENABLED = ContextVar("enabled", default=True)
 
 
@@ -62,7 +63,7 @@ def n_threads(size: int) -> int:
 
     All those of torch or none: OpenMP ends threads that a smaller team does not need.
     """
-    if size < MIN_SHARED_SIZE or _FORKED or not compiled_kernels().HAS_THREADS:
+    if size <= MAX_ON_ONE_THREAD or _FORKED or not compiled_kernels().HAS_THREADS:
         return 1
     return torch.get_num_threads()
 

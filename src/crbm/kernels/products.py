@@ -12,11 +12,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy import ndarray as Array
 from torch import Tensor
 
 from crbm.kernels.dispatch import compiled_kernels, n_threads, supports
 
-# Up to this share of nonzero elements the compiled kernel is faster than torch.
+# Up to this share of nonzero elements the compiled kernel is faster than torch on as
+# many threads.
 MAX_NONZERO = 1 / 3
 N_ROWS_COUNTED = 8  # rows whose elements are counted to estimate that share
 MIN_MULTIPLICATIONS = 2**20  # below this counting costs more than it saves
@@ -39,7 +41,7 @@ def affine(
         return torch.addmm(bias, x, weight)
     total = np.empty((x.shape[0], weight.shape[1]), dtype=np.float32)
     total[:] = bias.detach().numpy()
-    _add_products(x.numpy(), weight.detach().numpy(), 1, total)
+    _add_products(x.numpy(), weight.detach().numpy(), 1.0, total)
     return torch.from_numpy(total)
 
 
@@ -92,9 +94,9 @@ def _mostly_zeros(x: Tensor, *others: Tensor) -> bool:
         return False
     sample = x[:: max(1, len(x) // N_ROWS_COUNTED)]
     share = compiled_kernels().count_nonzero(sample.numpy()) / sample.numel()
-    return share < MAX_NONZERO
+    return share * torch.get_num_threads() < MAX_NONZERO * n_threads(x.numel())
 
 
-def _add_products(x: np.ndarray, y: np.ndarray, scale: float, total: np.ndarray) -> None:
-    scale, threads = np.float32(scale), n_threads(x.size)
-    compiled_kernels().add_products(x, y, scale, total, threads)
+def _add_products(x: Array, y: Array, scale: float, total: Array) -> None:
+    kernel = compiled_kernels().add_products
+    kernel(x, y, np.float32(scale), total, n_threads(x.size))

@@ -53,10 +53,10 @@ class Lanes:
     N_SEEDS = 3 * N_LANES
 
     def __init__(self, seeds: Int64[np.ndarray, " seeds"]) -> None:
-        self.state = tuple(np.empty((4, self.N_LANES), dtype=np.uint64))
-        self.block = np.empty(self.N_LANES, dtype=np.uint64)
-        self.bits = self.block.view(np.int16)
-        compiled_kernels().seed(seeds, *self.state, self.block)
+        self.state = np.empty((4, self.N_LANES), dtype=np.uint64)
+        self._after = np.empty_like(self.state)
+        discarded = np.empty(self.N_LANES, dtype=np.uint64)
+        compiled_kernels().seed(seeds, *self.state, discarded)
 
     def words(self, n_words: int) -> UInt64[np.ndarray, " words"]:
         """The next words, from lane 0 on. Only lanes that are used advance."""
@@ -70,8 +70,9 @@ class Lanes:
         """`bernoulli_` with the bits of the next words, generated block by block."""
         flat = x.numpy().reshape(-1)
         compiled_kernels().bernoulli_from_lanes_(
-            flat, logits, *self.state, self.block, self.bits, n_threads(flat.size)
+            flat, logits, self.state, self._after, n_threads(flat.size)
         )
+        self.state, self._after = self._after, self.state
         return x
 
 
@@ -114,8 +115,7 @@ def copy_rows_(
     [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
     """
     if old.ndim == 2 and supports(old) and supports(new):
-        arrays = old.numpy(), new.numpy(), rows.numpy()
-        compiled_kernels().copy_rows(*arrays, n_threads(old.numel()))
+        compiled_kernels().copy_rows(old.numpy(), new.numpy(), rows.numpy())
     else:
         old[rows] = new[rows]
 
@@ -139,9 +139,7 @@ def softplus_and_means(
     shape = logits.shape
     total = np.empty(shape[:-1], dtype=np.float32)
     rows = logits.numpy().reshape(-1, shape[-1])
-    compiled_kernels().softplus_and_means(
-        rows, total.reshape(-1), n_threads(rows.size)
-    )
+    compiled_kernels().softplus_and_means(rows, total.reshape(-1), n_threads(rows.size))
     return torch.from_numpy(total), logits
 
 

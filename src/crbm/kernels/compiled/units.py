@@ -5,7 +5,8 @@
 import math
 from typing import no_type_check
 
-from numba import boolean, int16, intp, njit, types, void
+import numpy as np
+from numba import boolean, intp, njit, types, void
 from numpy import float32, uint64
 
 from crbm.kernels.compiled.numerics import FASTMATH, MAX_EXPONENT, ONE, ZERO, exp
@@ -15,12 +16,11 @@ _N_FACTORS = 64  # factors of at most two, whose product does not overflow a flo
 _N_STEPS = float32(2**16)  # values that 16 bits take
 _MIDDLE = float32(2**15 + 0.5)  # shifts an int16 to the middle of its step, from zero
 _N_DISCARDED = 12  # first outputs of SFC64
-_N_OF_WORD = 4  # samples of a random word
-_N_OF_LINE = 8  # words of a cache line, which two threads should not both write
+# Random words take about a fifth of the time of samples, so each part has four fifths
+# of the units of the part before it.
+_SHRINKAGE = 4 / 5
 _ROWS, _FLOATS = types.float32[:, ::1], types.float32[::1]
-_WORDS, _BITS = types.uint64[::1], int16[::1]
-_OF_LANES = void(intp, intp, _FLOATS, boolean, *[_WORDS] * 5, _BITS)
-_OF_COPIES = void(intp, intp, _ROWS, _ROWS, boolean[::1])
+_OF_LANES = void(intp, intp, _FLOATS, boolean, *[types.uint64[:, ::1]] * 2)
 _OF_SOFTPLUS = void(intp, intp, _ROWS, _FLOATS)
 _1, _3, _11, _24, _40 = (uint64(n) for n in (1, 3, 11, 24, 40))
 
@@ -51,13 +51,29 @@ def seed(seeds, a, b, c, counter, discarded):
         random_words(a, b, c, counter, discarded)
 
 
+@njit(inline="always")
+@no_type_check
+def _sample(p, bits):
+    """1 where the 16 random bits lie below p, else 0."""
+    middle = float32(bits) + _MIDDLE
+    return ONE if middle < _N_STEPS * p else ZERO
+
+
+@njit(inline="always")
+@no_type_check
+def _sample_from_logit(x, bits):
+    """1 where the 16 random bits lie below sigmoid(x), else 0."""
+    y = min(max(-x, -MAX_EXPONENT), MAX_EXPONENT)
+    middle = float32(bits) + _MIDDLE
+    return ONE if middle * (ONE + exp(y)) < _N_STEPS else ZERO
+
+
 @njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
 @no_type_check
 def bernoulli_(p, bits):
     """Replace probabilities by samples, 1 where the 16 random bits lie below p."""
     for place in range(p.size):
-        middle = float32(bits[place]) + _MIDDLE
-        p[place] = ONE if middle < _N_STEPS * p[place] else ZERO
+        p[place] = _sample(p[place], bits[place])
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
@@ -65,62 +81,73 @@ def bernoulli_(p, bits):
 def bernoulli_from_logits_(x, bits):
     """Replace log-odds by samples, 1 where the 16 random bits lie below sigmoid(x)."""
     for place in range(x.size):
-        y = min(max(-x[place], -MAX_EXPONENT), MAX_EXPONENT)
-        middle = float32(bits[place]) + _MIDDLE
-        x[place] = ONE if middle * (ONE + exp(y)) < _N_STEPS else ZERO
-
-
-@njit(_OF_LANES, nogil=True, cache=True)
-@no_type_check
-def _bernoulli_from_lanes_(part, n_parts, x, logits, a, b, c, counter, words, bits):
-    """Sample the units whose bits come from a part of the generators.
-
-    So samples do not depend on the number of parts.
-    """
-    n_lines, n_units = a.size // _N_OF_LINE, bits.size
-    begin = n_lines * part // n_parts * _N_OF_LINE
-    end = n_lines * (part + 1) // n_parts * _N_OF_LINE
-    a, b, c, counter = a[begin:end], b[begin:end], c[begin:end], counter[begin:end]
-    words, bits = words[begin:end], bits[_N_OF_WORD * begin : _N_OF_WORD * end]
-    for first in range(0, x.size, n_units):
-        some = x[first + _N_OF_WORD * begin : first + _N_OF_WORD * end]
-        n_words = (some.size + _N_OF_WORD - 1) // _N_OF_WORD
-        random_words(a, b, c, counter, words[:n_words])
-        if logits:
-            bernoulli_from_logits_(some, bits)
-        else:
-            bernoulli_(some, bits)
-
-
-_bernoulli_from_lanes__in_parts = in_parts(_bernoulli_from_lanes_)
+        x[place] = _sample_from_logit(x[place], bits[place])
 
 
 @njit(nogil=True, cache=True)
 @no_type_check
-def bernoulli_from_lanes_(x, logits, a, b, c, counter, words, bits, n_threads):
-    """Sample with the next words of the generators; `bits` is a view of `words`."""
-    arguments = x, logits, a, b, c, counter, words, bits
-    _bernoulli_from_lanes__in_parts(arguments, n_threads)
+def _first_block(part, n_parts, n_blocks):
+    """Where a part begins: without `FASTMATH`, where the part before it ends."""
+    share = (1 - _SHRINKAGE**part) / (1 - _SHRINKAGE**n_parts)
+    return int(n_blocks * share)
 
 
-@njit(_OF_COPIES, nogil=True, cache=True)
+@njit(
+    _OF_LANES,
+    fastmath=FASTMATH,
+    error_model="numpy",
+    nogil=True,
+    cache=True,
+)
 @no_type_check
-def _copy_rows(part, n_parts, old, new, rows):
-    """Copy by element: slices are slower."""
-    for row in range(rows.size * part // n_parts, rows.size * (part + 1) // n_parts):
+def _bernoulli_from_lanes_(part, n_parts, x, logits, state, after):
+    """Sample a part of the units, with the words that one thread would use for them.
+
+    A part first advances its copy of the generators past the units before it, so the
+    parts shrink. The last one ends with the generators' new state. Slices of `x` would
+    count references to it, for which threads wait for each other.
+    """
+    own = state.copy()
+    words = np.empty(own.shape[1], dtype=np.uint64)
+    bits = words.view(np.int16)
+    n_blocks = (x.size + bits.size - 1) // bits.size
+    begin = _first_block(part, n_parts, n_blocks) * bits.size
+    end = _first_block(part + 1, n_parts, n_blocks) * bits.size
+    for first in range(0, end, bits.size):
+        n_units = min(bits.size, x.size - first)
+        random_words(own[0], own[1], own[2], own[3], words[: (n_units + 3) // 4])
+        if first < begin:
+            continue
+        if logits:
+            for unit in range(n_units):
+                place = uint64(first + unit)  # signed ones could count from the end
+                x[place] = _sample_from_logit(x[place], bits[unit])
+        else:
+            for unit in range(n_units):
+                place = uint64(first + unit)
+                x[place] = _sample(x[place], bits[unit])
+    if part == n_parts - 1:
+        after[:] = own
+
+
+_bernoulli_in_parts = in_parts(_bernoulli_from_lanes_)
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def bernoulli_from_lanes_(x, logits, state, after, n_threads):
+    """Sample with the next words of the generators; their new state goes to `after`."""
+    _bernoulli_in_parts((x, logits, state, after), n_threads)
+
+
+@njit(nogil=True, cache=True)
+@no_type_check
+def copy_rows(old, new, rows):
+    """Copy the rows where `rows` is true, by element: slices are slower."""
+    for row in range(rows.size):
         if rows[row]:
             for place in range(old.shape[1]):
                 old[row, place] = new[row, place]
-
-
-_copy_rows_in_parts = in_parts(_copy_rows)
-
-
-@njit(nogil=True, cache=True)
-@no_type_check
-def copy_rows(old, new, rows, n_threads):
-    """Copy the rows where `rows` is true."""
-    _copy_rows_in_parts((old, new, rows), n_threads)
 
 
 @njit(_OF_SOFTPLUS, fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
@@ -146,14 +173,14 @@ def _softplus_and_means(part, n_parts, x, total):
         total[row] = row_total
 
 
-_softplus_and_means_in_parts = in_parts(_softplus_and_means)
+_softplus_in_parts = in_parts(_softplus_and_means)
 
 
 @njit(nogil=True, cache=True)
 @no_type_check
 def softplus_and_means(x, total, n_threads):
     """Sum log(1 + e^x) over each row; replace x by sigmoid(x)."""
-    _softplus_and_means_in_parts((x, total), n_threads)
+    _softplus_in_parts((x, total), n_threads)
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", nogil=True, cache=True)
