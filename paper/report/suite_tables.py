@@ -80,8 +80,8 @@ def _ranks(rows: Sequence[Row]) -> Table:
     note = (
         f"Mean ranks over {any_ranking.n_datasets} data sets ({names}), 1 is best, "
         f"among the {len(models)} models that were run on all of them; the best in "
-        f"bold. Mean ranks that differ by less than {any_ranking.difference:.2f} are not told "
-        f"apart (Nemenyi, 95 %). {p_values}{_left_out(rows)}"
+        f"bold. Mean ranks that differ by less than {any_ranking.difference:.2f} are "
+        f"not told apart (Nemenyi, 95 %). {p_values}{_left_out(rows)}"
     )
     title = full_title("The suite: mean ranks", rows)
     return Table(title, note, ranks.MEASURES, lines, cost=cost_of(rows))
