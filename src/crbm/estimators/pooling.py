@@ -20,6 +20,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 # Probabilities are kept this far from 0 and 1 before their logarithm is taken.
 LEAST_LABEL = 1e-4
 LEAST_SET = 1e-5
+LARGEST_ODDS = 700.0  # whose exponential does not overflow
+# Weights have no upper limit of their own where the members are always right.
+MOST_WEIGHT = 20.0
 # Numbers per member that weights are fitted to; more would hardly change them.
 MOST_NUMBERS = 2**21
 N_ITERATIONS = 50
@@ -39,7 +42,7 @@ class LabelPool(NamedTuple):
         total = np.full(members[0].shape, self.bias)
         for weight, p in zip(self.weights, members, strict=True):
             total += weight * log_odds(p)
-        return 1 / (1 + np.exp(-total))
+        return 1 / (1 + np.exp(-total.clip(-LARGEST_ODDS, LARGEST_ODDS)))
 
 
 class SetPool(NamedTuple):
@@ -81,11 +84,11 @@ def fit_labels(
 
     def loss(numbers: Tensor) -> Tensor:
         # weights are positive: their logarithms are searched for
-        total = odds @ numbers[:-1].exp() + numbers[-1]
+        total = odds @ numbers[:-1].exp().clamp(max=MOST_WEIGHT) + numbers[-1]
         return binary_cross_entropy_with_logits(total, target, times)
 
     *logs, bias = minimise(loss, [*_equal_weights(len(members)), 0.0])[0]
-    return LabelPool([float(np.exp(log)) for log in logs], bias)
+    return LabelPool(_to_weights(logs), bias)
 
 
 def fit_sets(
@@ -108,10 +111,11 @@ def fit_sets(
     target = torch.tensor(sets[rows])
 
     def loss(logs: Tensor) -> Tensor:
-        return cross_entropy(scores @ logs.exp().to(scores), target)
+        weights = logs.exp().clamp(max=MOST_WEIGHT)
+        return cross_entropy(scores @ weights.to(scores), target)
 
     logs, _ = minimise(loss, _equal_weights(len(members)))
-    return SetPool([float(np.exp(log)) for log in logs])
+    return SetPool(_to_weights(logs))
 
 
 def fit_share(
@@ -159,6 +163,10 @@ def _repeated(
     if weight is None:
         return None
     return torch.tensor(np.broadcast_to(weight[rows, None], known.shape)[known])
+
+
+def _to_weights(logs: Sequence[float]) -> list[float]:
+    return [float(np.exp(min(log, np.log(MOST_WEIGHT)))) for log in logs]
 
 
 def _equal_weights(n_members: int) -> list[float]:
