@@ -28,6 +28,14 @@ def test_what_was_written_is_read(path):
     assert "digest" not in description
 
 
+def test_names_of_other_kinds_of_files_are_refused(tmp_path):
+    for name in ("model.pkl", "model.PT"):
+        with pytest.raises(ValueError, match=r"Name it `model\.safetensors`"):
+            persistence.write(tmp_path / name, TENSORS, {})
+    persistence.write(tmp_path / "model.bin", TENSORS, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["model.bin"]
+
+
 def test_any_flipped_bit_is_noticed(path):
     """In tensors, in names, in the description and in the digest itself."""
     content, draw = path.read_bytes(), random.Random(0)

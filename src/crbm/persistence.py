@@ -24,6 +24,8 @@ from crbm.messages import one_line
 
 FORMAT = "crbm"
 FORMAT_VERSION = 2  # 1 had no digest
+# Endings that promise another kind of file.
+OTHER_KINDS = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".npz", ".onnx", ".json")
 
 
 def write(
@@ -31,6 +33,11 @@ def write(
 ) -> None:
     """Write tensors and a JSON-compatible description to one file, atomically."""
     path = Path(path)
+    if path.suffix.lower() in OTHER_KINDS:
+        raise ValueError(
+            f"The file is a .safetensors file, and `{path.name}` ends in "
+            f"`{path.suffix}`. Name it `{path.with_suffix('.safetensors').name}`."
+        )
     if not paths.follow(path).parent.is_dir():
         raise FileNotFoundError(
             f"The folder `{path.parent}` for `{path.name}` does not exist. Create it."
