@@ -52,7 +52,8 @@ def _table(rows: list[Row]) -> str:
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["model"], row["config"]["n_epochs"]), []).append(row)
-    for (model, n_epochs), group in groups.items():
+    by_kind = sorted(groups.items(), key=lambda item: "maps" in item[0][0])
+    for (model, n_epochs), group in by_kind:
         values = [_mean([row["metrics"].get(m) for row in group]) for m in metrics]
         n_parameters = f"{group[0]['details']['n_parameters']:,}"
         seconds = f"{fmean(row['seconds'] for row in group):.0f}"
