@@ -47,7 +47,7 @@ def read_table(
 ) -> Table:
     """Read the columns of a file as they are.
 
-    `decimal` is the decimal point of a CSV file whose numbers do not tell it.
+    `decimal` is the decimal point of a CSV file whose numbers do not show it.
 
     Examples
     --------
