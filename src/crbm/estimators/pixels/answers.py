@@ -81,7 +81,7 @@ class Labeller(NamedTuple):
         for place, image in enumerate(images):
             by_size.setdefault(image.shape[:2], []).append(place)
         for (height, width), places in by_size.items():
-            n_numbers = height * width * self.model.visible.width
+            n_numbers = height * width * self.model.visible.width * (1 + self.mirrors)
             n_images = max(1, NUMBERS_AT_ONCE // n_numbers)
             for start in range(0, len(places), n_images):
                 yield places[start : start + n_images]
