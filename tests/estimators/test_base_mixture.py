@@ -156,3 +156,15 @@ def test_unknown_labels_are_left_out_of_the_calibration():
     fitted = crbm.HashCRBMClassifier(base=base, **QUICK).fit(X, Y)
     assert 0 < fitted.base_labels_.share < 1
     assert np.isfinite(fitted.predict_proba(X)).all()
+
+
+def test_class_weights_count_for_the_labels_of_the_base_too():
+    X, Y = make_cases(200, 3)
+    fits = [
+        crbm.HashCRBMClassifier(base=BASE, class_weight=weight, **QUICK).fit(X, Y)
+        for weight in (None, [3.0, 1.0, 1.0])
+    ]
+    for fitted in fits:
+        fitted.base_labels_ = fitted.base_labels_._replace(share=1 - 1e-9)
+    plain, weighted = (p / (1 - p) for p in (f.predict_proba(X) for f in fits))
+    np.testing.assert_allclose(weighted, plain * [3, 1, 1], rtol=1e-4)

@@ -54,8 +54,8 @@ class BaseLabels(NamedTuple):
     def __call__(
         self, odds: Float[Tensor, "cases labels"]
     ) -> Float[Tensor, "cases labels"]:
-        """p of each label from the log-odds of the base."""
-        return (self.slope * odds + self.bias).sigmoid()
+        """The log-odds of each label from those of the base."""
+        return self.slope * odds + self.bias
 
 
 def calibrate(classifier: HashCRBMClassifier, train: Batch) -> BaseLabels:
@@ -140,12 +140,14 @@ def _joints(
 ) -> Iterator[tuple[slice, Joint]]:
     """Some cases at a time: their places, and their candidates and labels."""
     labels, start = classifier.base_labels_, 0
+    log_weight = torch.from_numpy(np.log(classifier.class_weight_))
     for posterior in posteriors.over_candidates(classifier, u, None):
         assert posterior.weight is not None
         weight = _raised(exact.weight_by_row(posterior).double(), power)
         rows = slice(start, start + len(weight))
         start = rows.stop
-        product = labels(_odds(classifier, u[rows]).double())
+        log_odds = labels(_odds(classifier, u[rows]).double()) + log_weight
+        product = log_odds.sigmoid()
         yield rows, Joint(weight, posterior.v.double(), product, labels.share)
 
 
