@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_multilabel_classification
 from sklearn.svm import SVC
@@ -150,15 +151,19 @@ def test_only_seen_sets_are_answers_where_that_is_right_more_often(seen_only):
         assert not chosen
 
 
-def test_seen_sets_that_contradict_known_labels_are_no_answers(fitted):
-    pool, new = fitted.pool_, X[90:]
-    known = np.where(pool.table[:1].numpy() == 1, 0.0, 1.0).repeat(len(new), 0)
+def test_seen_sets_that_are_impossible_are_no_answers(fitted):
+    """As where all of them contradict known labels."""
+    pool = fitted.pool_
+    found = pool.predict(X[90:])
+    joint = pool.joint(found)
+    none = torch.zeros_like(joint.weight)
+    joint = joint._replace(weight=none, share=torch.ones_like(joint.share))
     pool.seen_only = True
     try:
-        answer = fitted.predict(new, known=known)
+        answer = pool.whole_sets(found, joint)
     finally:
         pool.seen_only = False
-    assert np.array_equal(answer, known)
+    assert np.array_equal(answer, joint.product.numpy() > 0.5)
 
 
 def test_the_machines_survive_a_file(fitted, tmp_path):
