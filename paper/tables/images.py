@@ -188,7 +188,7 @@ EXPERIMENTS = {
     "horses-full": _pixels(
         partial(load_horses, name="horses-full"),
         measure_labelled,
-        {**_PHOTOS, "patch": 4, "batch_size": 8, "n_epochs": 20},
+        {**_PHOTOS, "patch": 4, "batch_size": 8},
         [(fold, fold) for fold in range(3)],
     ),
 }

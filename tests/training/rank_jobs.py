@@ -3,6 +3,8 @@
 import atexit
 import os
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -11,7 +13,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import crbm
 from crbm import training
 from crbm.objectives import CandidateLikelihood, ExactLikelihood, Perceptron
-from crbm.training import Checkpoint, distributed
+from crbm.training import Checkpoint, distributed, one_machine
+from crbm.training.gradient_sum import GradientSum
 from crbm.types import Batch
 
 N_EPOCHS = 4
@@ -73,6 +76,7 @@ def agree(ranks, folder):
     trained(ranks, noted, plain)
     found = {
         "plain": trained(ranks, rule, plain),
+        "messages": trained(replace(ranks, machine=None), rule, plain),
         "weighted": trained(ranks, rule, data),
         "candidates": trained(ranks, CandidateLikelihood(), table),
         "l2 and Adam": trained(
@@ -126,7 +130,42 @@ def die_once(ranks, folder):
     torch.save(found, folder / f"{ranks.n_ranks}-{ranks.rank}.pt")
 
 
-JOBS = {"agree": agree, "die_once": die_once}
+def sum_often(ranks, folder):
+    """Sums of known gradients through shared memory, without room for it, and beside.
+
+    The second rank is slow to read, so that the first fills its next slot before.
+    """
+    one_machine.MEMORY = folder / "memory"
+    one_machine.MEMORY.mkdir(exist_ok=True)
+    sum_numbers, posix_fallocate = ranks.machine.sum, os.posix_fallocate
+
+    def slow(numbers):
+        sum_numbers(numbers)
+        time.sleep(0.02 * ranks.rank)
+
+    def no_room(*arguments):
+        raise OSError("No space left on device")
+
+    found = {}
+    for name in ("shared", "two kinds", "full", "messages"):
+        os.posix_fallocate = no_room if name == "full" else posix_fallocate
+        ranks.machine.sum = slow
+        weights = [torch.zeros(2, 3), torch.zeros(4)]
+        weights += [torch.zeros(2).double()] if name == "two kinds" else []
+        machine = None if name == "messages" else ranks.machine
+        sum_gradients = GradientSum(map(torch.nn.Parameter, weights), machine)
+        blocks = sum_gradients.blocks
+        sums = []
+        for turn in range(5):
+            for place, block in enumerate(blocks):
+                block.gradients.fill_(100 * turn + 10 * place + ranks.rank)
+            sum_gradients()
+            sums.append([block.gradients.clone() for block in blocks])
+        found[name] = [block.slots is not None for block in blocks], sums
+    torch.save(found, folder / f"{ranks.n_ranks}-{ranks.rank}.pt")
+
+
+JOBS = {"agree": agree, "die_once": die_once, "sum_often": sum_often}
 
 
 def note_threads(folder):

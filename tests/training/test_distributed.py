@@ -16,7 +16,10 @@ from training import rank_jobs
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-EXACT = ["plain", "weighted", "candidates", "l2 and Adam", "best", "data set", "loader"]
+EXACT = ["plain", "messages", "weighted", "candidates", "l2 and Adam", "best"]
+IN_MEMORY = {"shared": [True], "two kinds": [True, True]}
+IN_MEMORY |= {"full": [False], "messages": [False]}
+EXACT += ["data set", "loader"]
 
 
 def torchrun(script, *arguments, options=()):
@@ -84,6 +87,18 @@ def test_a_rank_that_dies_ends_the_job_and_a_restart_resumes(runs, tmp_path):
     assert (tmp_path / "finished").read_text() == "xxxx"
     for name in ("2-0.pt", "2-1.pt"):
         assert_close(torch.load(tmp_path / name), runs[1]["sampled"], rtol=0, atol=0)
+
+
+def test_gradients_are_summed_in_shared_memory_or_by_messages(tmp_path):
+    torchrun(HERE / "rank_jobs.py", "sum_often", tmp_path)
+    one, other = (torch.load(tmp_path / f"2-{rank}.pt") for rank in range(2))
+    for name, (in_memory, sums) in one.items():
+        assert in_memory == IN_MEMORY[name]
+        for turn, blocks in enumerate(sums):
+            for place, (found, size) in enumerate(zip(blocks, (10, 2), strict=False)):
+                assert found.tolist() == [200 * turn + 20 * place + 1] * size
+        assert_close(other[name], one[name], rtol=0, atol=0)
+    assert not list((tmp_path / "memory").iterdir())  # it ends with the ranks
 
 
 def test_different_weights_are_refused(monkeypatch):

@@ -152,32 +152,29 @@ def _run(
     if n_epochs == 0:
         model.make_gaussian()
     optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate)
+    sum_gradients = ranks.gradient_sum(model)
     for epoch in range(n_epochs):
         share = (1 + math.cos(math.pi * epoch / n_total)) / 2
         optimizer.param_groups[0]["lr"] = schedule.learning_rate * share
         order = torch.randperm(len(cases.r), generator=generator)
         for rows in order.split(schedule.batch_size):
-            own = cases.select(rows)
-            _step(model, optimizer, own, scale, l2=schedule.l2, ranks=ranks)
+            optimizer.zero_grad(set_to_none=False)
+            _add_gradient(model, cases.select(rows), scale, l2=schedule.l2, ranks=ranks)
+            sum_gradients()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+            optimizer.step()
         after_epoch(model)
     if ranks.n_ranks > 1:
         distributed.check_same_weights(model)
 
 
-def _step(
-    model: GaussianCRBM,
-    optimizer: torch.optim.Optimizer,
-    cases: Cases,
-    scale: Tensor,
-    *,
-    l2: float,
-    ranks: Ranks,
+def _add_gradient(
+    model: GaussianCRBM, cases: Cases, scale: Tensor, *, l2: float, ranks: Ranks
 ) -> None:
-    """Move the weights along the gradient of the cases' loss.
+    """Add the gradient of the cases' loss to that of the weights.
 
     Each rank adds the part of its shard of the cases, and its part of the penalty.
     """
-    optimizer.zero_grad()
     own, share = cases, 1.0
     if ranks.n_ranks > 1:
         n_cases = len(cases.r)
@@ -190,10 +187,6 @@ def _step(
         penalty = penalty + l2 * model.weight_us.square().sum() / 2
     loss = penalty / ranks.n_ranks - share * score
     loss.backward()
-    if ranks.n_ranks > 1:
-        distributed.sum_gradients(optimizer)
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
-    optimizer.step()
 
 
 def _mean_error(

@@ -10,7 +10,7 @@ import atexit
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -19,10 +19,13 @@ from torch import Generator, Tensor, distributed as dist, nn
 from torch.optim import Optimizer
 
 from crbm.models import EnergyModel
+from crbm.training import one_machine
 from crbm.training.batch_norm import joint_statistics
 from crbm.training.batches import InMemory, Shard
 from crbm.training.early_stopping import EarlyStopping
+from crbm.training.gradient_sum import GradientSum
 from crbm.training.hooks import Hook
+from crbm.training.one_machine import OneMachine
 from crbm.training.randomness import Randomness, derived_seed
 from crbm.training.run import Run
 from crbm.training.step import Augment, Step, Tally
@@ -58,10 +61,18 @@ class Ranks:
     """The processes that train one model together, seen from one of them.
 
     A single process is a special case that costs nothing. Make it with `process_group`.
+
+    Parameters
+    ----------
+    rank, n_ranks
+        Which of how many processes this is.
+    machine
+        All ranks, if they are on one machine.
     """
 
     rank: int = 0
     n_ranks: int = 1
+    machine: OneMachine | None = field(default=None, repr=False, compare=False)
 
     @property
     def first(self) -> bool:
@@ -117,6 +128,19 @@ class Ranks:
             optimizer = torch.optim.SGD  # plain SGD has no gradients to sum
         return make_update(model, optimizer, learning_rate, l2 / self.n_ranks)
 
+    def gradient_sum(self, model: nn.Module) -> Callable[[], None]:
+        """Sums the gradients of a model; for one rank it does nothing."""
+        if self.n_ranks == 1:
+            return lambda: None
+        return GradientSum(model.parameters(), self.machine)
+
+    def sum(self, numbers: Tensor) -> None:
+        """Replace a few numbers by their sums over all ranks."""
+        if self.machine is not None and numbers.device.type == "cpu":
+            self.machine.sum(numbers)
+        else:
+            dist.all_reduce(numbers)
+
     def choose_hooks(self, hooks: Sequence[Hook]) -> list[Hook]:
         """The hooks of this rank, and one that keeps all ranks together."""
         if self.n_ranks == 1:
@@ -125,7 +149,7 @@ class Ranks:
         for hook in own:
             if isinstance(hook, EarlyStopping):
                 hook.validation = self._validation_of_first(hook.validation)
-        return [*own, Synchronised()]
+        return [*own, Synchronised(self)]
 
     def make_step(self, run: Run, augment: Augment | None) -> Step:
         """How this rank learns from its shard of a batch."""
@@ -174,7 +198,7 @@ class RankStep(Step):
         numbers = torch.tensor(
             [tally.n_cases, tally.weight, loss], dtype=torch.float64, device=device
         )
-        dist.all_reduce(numbers)
+        self.ranks.sum(numbers)
         return Tally(int(numbers[0]), float(numbers[1]), numbers[2])
 
 
@@ -184,6 +208,9 @@ class Synchronised(Hook):
     priority = 3
     on_every_rank = True
 
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
+
     def start(self, run: Run) -> None:
         states = [run.state()]
         dist.broadcast_object_list(states, src=0)
@@ -192,8 +219,9 @@ class Synchronised(Hook):
             u, v = run.data.cases.u, run.data.cases.v
             check_same_cases(v if u is None else u, v)
         assert isinstance(run.update, TorchUpdate)
+        sum_gradients = self.ranks.gradient_sum(run.model)
         self._summing = run.update.optimizer.register_step_pre_hook(
-            lambda optimizer, args, kwargs: sum_gradients(optimizer)
+            lambda optimizer, args, kwargs: sum_gradients()
         )
         self._statistics = joint_statistics(run.model)
         self._statistics.__enter__()
@@ -208,6 +236,7 @@ class Synchronised(Hook):
 
 
 ALONE = Ranks()
+_joined: Ranks | None = None
 _separate = False
 
 
@@ -217,8 +246,11 @@ def current() -> Ranks:
     The first call joins them, so that every rank must make it; they stay joined until
     the process ends.
     """
+    global _joined
     if _separate or not _is_rank():
         return ALONE
+    if _joined is not None:
+        return _joined
     if not dist.is_initialized():
         # Optimizers import it. If they do so later, it keeps the group alive beyond the
         # end of the process, which then aborts now and then.
@@ -226,7 +258,9 @@ def current() -> Ranks:
 
         dist.init_process_group()
         atexit.register(dist.destroy_process_group)
-    return Ranks(dist.get_rank(), dist.get_world_size())
+    machine = one_machine.join()
+    _joined = Ranks(dist.get_rank(), dist.get_world_size(), machine)
+    return _joined
 
 
 def writes_files() -> bool:
@@ -273,24 +307,6 @@ def process_group() -> Iterator[Ranks]:
     yield ranks
     if ranks.n_ranks > 1:
         dist.barrier()  # a rank that leaves early would cut off the others
-
-
-def sum_gradients(optimizer: Optimizer) -> None:
-    """Sum the gradients of all ranks.
-
-    They go in one message: small messages cost more than their bytes.
-    """
-    gradients = [
-        weight.grad
-        for group in optimizer.param_groups
-        for weight in group["params"]
-        if weight.grad is not None
-    ]
-    message = torch.cat([gradient.flatten() for gradient in gradients])
-    dist.all_reduce(message)
-    sizes = [gradient.numel() for gradient in gradients]
-    for gradient, total in zip(gradients, message.split(sizes), strict=True):
-        gradient.copy_(total.view_as(gradient))
 
 
 def check_same_weights(model: nn.Module) -> None:
