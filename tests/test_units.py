@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from conftest import seeded
 from crbm import units
 from crbm.sampling import Stream
+from crbm.units.kinds import LARGE
 
 KINDS = {
     "bernoulli": units.Bernoulli(),
@@ -93,6 +94,21 @@ def test_log_partition_and_mean_agree_with_each_alone(kind, field):
     log_z, mean = kind.log_partition_and_mean(field.clone())
     assert_close(log_z, kind.log_partition(field))
     assert_close(mean, kind.mean(field))
+
+
+@pytest.mark.parametrize("offset", [0, 1000, -1000])
+def test_large_categorical_layers_are_the_softmax(offset):
+    kind, size = units.Categorical(12), (60, 1200)
+    assert size[0] * size[1] > LARGE
+    field = 5 * torch.randn(size, generator=seeded(6)).double() + offset
+    field.requires_grad_()
+    log_z, mean = kind.log_partition_and_mean(field)
+    groups = field.detach().unflatten(-1, (-1, 12))
+    assert_close(log_z, groups.logsumexp(-1).sum(-1))
+    assert_close(mean, groups.softmax(-1).flatten(-2))
+    assert_close(kind.mean(field.detach()), mean)
+    (slope,) = torch.autograd.grad(log_z.sum(), field)
+    assert_close(slope, mean)
 
 
 @pytest.mark.parametrize("clamped", [False, True])

@@ -181,7 +181,7 @@ EXPERIMENTS = {
             **_PHOTOS,
             "patch": 2,
             "n_hidden": 4,
-            "n_epochs": 40,
+            "n_epochs": 160,
             "ignore": UNLABELLED,
         },
     ),

@@ -97,7 +97,7 @@ def _with_marginals(energy: BipartiteEnergy, v: Tensor, share: float) -> Contras
     moved = (v[:, None] - means).nan_to_num_().unflatten(-1, (-1, width))
     given_one, losses = _given_one(moved, prior)
     by_state = given_one.sum(-1)
-    given_all, data = _given_all(energy, v, h)
+    given_all, data = _given_all(energy, v, joint)
     weight = (given_all + share * by_state).clamp(min=TINY)
     parts = (given_all, share * by_state, share)
     for_data, for_means, for_moved = (part / weight for part in parts)
@@ -125,12 +125,14 @@ def _given_one(moved: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
     return likely.div_(total[:, None]), -total.log().sum(-1)
 
 
-def _given_all(energy: BipartiteEnergy, v: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+def _given_all(energy: BipartiteEnergy, v: Tensor, joint: Contrast) -> tuple[Tensor, Tensor]:
     """p(h | v) of the hidden states, (batch, states), and E[v | h] with v known."""
-    if v.sum().isnan():
-        agreeing, _ = enumeration.joint_states(energy.clamp(v))
-        assert agreeing.weight is not None
-        return agreeing.weight, agreeing.v
+    positive, everything = joint.positive, joint.negative
+    assert isinstance(positive, States)
+    assert isinstance(everything, States)
+    if positive.weight is not None:  # some outputs are unknown
+        return positive.weight, positive.v
+    h = everything.cache
     scores = (h @ energy.hidden_field(v)[..., None])[..., 0]
     return (scores + energy.hidden.log_base(h)).softmax(-1), v[:, None]
 
