@@ -125,7 +125,9 @@ def _given_one(moved: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
     return likely.div_(total[:, None]), -total.log().sum(-1)
 
 
-def _given_all(energy: BipartiteEnergy, v: Tensor, joint: Contrast) -> tuple[Tensor, Tensor]:
+def _given_all(
+    energy: BipartiteEnergy, v: Tensor, joint: Contrast
+) -> tuple[Tensor, Tensor]:
     """p(h | v) of the hidden states, (batch, states), and E[v | h] with v known."""
     positive, everything = joint.positive, joint.negative
     assert isinstance(positive, States)
