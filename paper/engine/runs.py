@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from joblib import Parallel, delayed
 
+from crbm.kernels import onednn
 from paper.engine.store import Cell, Outcome, Row, Store
 
 Echo = Callable[[str], None]
@@ -64,12 +65,16 @@ def chosen(names: Sequence[str] | None, available: Sequence[str]) -> list[str]:
 
 
 def time_run(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, float]:
-    """Run a cell on one thread; returns the cell, its outcome and its CPU seconds."""
+    """Run a cell on one thread; returns the cell, its outcome and its CPU seconds.
+
+    Without oneDNN, so that rows that were published before it repeat bit for bit.
+    """
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     start = time.process_time()
     try:
-        outcome = run(cell)
+        with onednn.disabled():
+            outcome = run(cell)
     finally:
         torch.set_num_threads(n_threads)
     return cell, outcome, time.process_time() - start

@@ -30,6 +30,7 @@ from benchmarks import (
 )
 from crbm import kernels
 from crbm.cli.bench import markdown
+from crbm.kernels import onednn
 from crbm.types import Batch
 from paper.tables import denoising
 
@@ -53,6 +54,7 @@ def test_steps_are_measured_beside_their_products(monkeypatch):
     ]
     for row in rows:
         assert row["ratio"] == pytest.approx(row["ms"] / row["bare products ms"])
+        assert (row["ratio to oneDNN"] is not None) == onednn.is_faster()
 
 
 def test_labelling_a_folder_of_images_takes_bounded_memory(monkeypatch):

@@ -22,7 +22,7 @@ _ENABLED = ContextVar("enabled", default=True)
 
 @contextmanager
 def disabled() -> Iterator[None]:
-    """Use torch only within this block, as if Numba were not installed.
+    """Use torch's own operations within this block, as if Numba were not installed.
 
     Examples
     --------
@@ -37,9 +37,14 @@ def disabled() -> Iterator[None]:
         _ENABLED.reset(token)
 
 
+def enabled() -> bool:
+    """Whether this is not within `disabled()`."""
+    return _ENABLED.get()
+
+
 def available() -> bool:
     """Whether compiled kernels are installed and enabled."""
-    return _ENABLED.get() and compiled_kernels() is not None
+    return enabled() and compiled_kernels() is not None
 
 
 def supports(x: Tensor) -> bool:

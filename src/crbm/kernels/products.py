@@ -1,10 +1,10 @@
 """Matrix products that skip zeros where one factor is mostly zeros.
 
 Absent pixels and words contribute nothing to a product, and most of them are absent: an
-eighth of a binary digit's pixels are ink. The choice between the compiled kernel and
-torch depends only on the numbers and the number of threads, so a run repeats bit for
-bit. The two differ by rounding. The compiled kernels do not check shapes: mismatched
-shapes fall through to torch, which raises.
+eighth of a binary digit's pixels are ink. Other products go to torch, or to oneDNN
+where that is faster. The choice depends only on the numbers, the number of threads and
+the processor, so a run repeats bit for bit. The three differ by rounding. The compiled
+kernels do not check shapes: mismatched shapes fall through to torch, which raises.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from torch import Tensor
 
+from crbm.kernels import onednn
 from crbm.kernels.dispatch import compiled_kernels, n_threads, supports
 
 # Up to this share of nonzero elements the compiled kernel is faster than torch on as
-# many threads.
-MAX_NONZERO = 1 / 3
+# many threads, or than oneDNN.
+MAX_NONZERO, MAX_NONZERO_ONEDNN = 1 / 3, 1 / 6
 N_ROWS_COUNTED = 8  # rows whose elements are counted to estimate that share
 MIN_MULTIPLICATIONS = 2**20  # below this counting costs more than it saves
 
@@ -37,12 +38,18 @@ def affine(
     tensor([[4.],
             [4.]])
     """
-    if x.shape[1] != weight.shape[0] or not _mostly_zeros(x, weight, bias):
+    if x.shape[1] != weight.shape[0] or not _is_large(x, weight):
         return torch.addmm(bias, x, weight)
-    total = np.empty((x.shape[0], weight.shape[1]), dtype=np.float32)
-    total[:] = bias.detach().numpy()
-    _add_products(x.numpy(), weight.detach().numpy(), 1.0, total)
-    return torch.from_numpy(total)
+    n_rows, n_outer = x.shape[0], weight.shape[1]
+    if _mostly_zeros(x, weight, bias):
+        total = np.empty((n_rows, n_outer), dtype=np.float32)
+        total[:] = bias.detach().numpy()
+        _add_products(x.numpy(), weight.detach().numpy(), 1.0, total)
+        return torch.from_numpy(total)
+    fits = bias.shape in ((n_outer,), (1, n_outer), (n_rows, n_outer))
+    if fits and onednn.supports(x, weight, bias):
+        return onednn.affine(x, weight, bias)
+    return torch.addmm(bias, x, weight)
 
 
 def add_product_(
@@ -62,8 +69,12 @@ def add_product_(
     """
     same_rows = x.shape[0] == y.shape[0]  # faster than `len`
     shapes_match = same_rows and total.shape == (x.shape[1], y.shape[1])
-    if shapes_match and _mostly_zeros(x, y, total):
+    if not (shapes_match and _is_large(x, y)):
+        total.addmm_(x.T, y, alpha=scale)
+    elif _mostly_zeros(x, y, total):
         _add_products(x.numpy().T, y.numpy(), scale, total.numpy())
+    elif onednn.supports(x, y, total):
+        total.add_(onednn.transposed_product(x, y), alpha=scale)
     else:
         total.addmm_(x.T, y, alpha=scale)
 
@@ -83,18 +94,22 @@ def dots(
     return x @ y if y.ndim == 1 else (x * y).sum(-1)
 
 
+def _is_large(x: Tensor, other: Tensor) -> bool:
+    return x.numel() * other.shape[1] >= MIN_MULTIPLICATIONS
+
+
 def _mostly_zeros(x: Tensor, *others: Tensor) -> bool:
     """Whether x is mostly zeros and the compiled kernel supports all tensors."""
     if (
-        x.numel() * others[0].shape[1] < MIN_MULTIPLICATIONS
-        or not supports(x)
+        not supports(x)
         or not all(o.is_contiguous() and o.dtype == x.dtype for o in others)
         or (torch.is_grad_enabled() and any(other.requires_grad for other in others))
     ):
         return False
     sample = x[:: max(1, len(x) // N_ROWS_COUNTED)]
     share = compiled_kernels().count_nonzero(sample.numpy()) / sample.numel()
-    return share * torch.get_num_threads() < MAX_NONZERO * n_threads(x.numel())
+    limit = MAX_NONZERO_ONEDNN if onednn.is_faster() else MAX_NONZERO
+    return share * torch.get_num_threads() < limit * n_threads(x.numel())
 
 
 def _add_products(x: Array, y: Array, scale: float, total: Array) -> None:
