@@ -8,7 +8,7 @@ import sys
 from typer.testing import CliRunner
 
 from crbm.cli import app
-from crbm.cli.main import CONVOLUTION_CACHES
+from crbm.cli.main import ONEDNN_CACHES
 
 
 def process(*arguments):
@@ -29,13 +29,13 @@ def test_version():
     assert process("--version").stdout.startswith("crbm 0.")
 
 
-def test_caches_of_convolutions_are_small_unless_the_user_says_more(monkeypatch):
-    first, second = CONVOLUTION_CACHES
+def test_caches_of_onednn_are_small_unless_the_user_says_more(monkeypatch):
+    first, second = ONEDNN_CACHES
     monkeypatch.setenv(first, "7")
     monkeypatch.setenv(second, "")
     monkeypatch.delenv(second)
     assert crbm("data", "list").exit_code == 0
-    assert (os.environ[first], os.environ[second]) == ("7", "128")
+    assert (os.environ[first], os.environ[second]) == ("7", "256")
 
 
 def test_help_lists_the_commands():

@@ -103,7 +103,7 @@ class Dense(Coupling):
         self, v: Float[Tensor, "rows visible"], h: Float[Tensor, "rows hidden"]
     ) -> Float[Tensor, "visible hidden"]:
         total = torch.zeros_like(self.weight)
-        products.add_product_(total, v, h, 1.0)
+        products.add_product_(total, v, h, 1.0, shapes_recur=False)
         return total
 
 

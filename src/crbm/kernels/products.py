@@ -57,8 +57,13 @@ def add_product_(
     x: Float[Tensor, "rows inner"],
     y: Float[Tensor, "rows outer"],
     scale: float,
+    *,
+    shapes_recur: bool = True,
 ) -> None:
     """Add `scale` times X^T Y to `total`, for any tensors.
+
+    Where `shapes_recur`, as those of batches do, oneDNN may compute it: it spends a
+    millisecond on the first product of each shape.
 
     Examples
     --------
@@ -73,7 +78,7 @@ def add_product_(
         total.addmm_(x.T, y, alpha=scale)
     elif _mostly_zeros(x, y, total):
         _add_products(x.numpy().T, y.numpy(), scale, total.numpy())
-    elif onednn.supports(x, y, total):
+    elif shapes_recur and onednn.supports(x, y, total):
         total.add_(onednn.transposed_product(x, y), alpha=scale)
     else:
         total.addmm_(x.T, y, alpha=scale)

@@ -170,7 +170,14 @@ class CRBM(EnergyModel):
             energy.phase(contrast.negative),
         )
         for sign, phase in ((-1, positive), (1, negative)):
-            add_product_(into["weight_vh"], phase.v, phase.weighted_h, sign * scale)
+            add_product_(
+                into["weight_vh"],
+                phase.v,
+                phase.weighted_h,
+                sign * scale,
+                # a table of candidates has another number of rows in each batch
+                shapes_recur=len(phase.v) == len(phase.mean_v),
+            )
         for side, more, less in (
             ("v", negative.mean_v, positive.mean_v),
             ("h", negative.mean_h, positive.mean_h),
