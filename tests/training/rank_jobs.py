@@ -165,7 +165,22 @@ def sum_often(ranks, folder):
     torch.save(found, folder / f"{ranks.n_ranks}-{ranks.rank}.pt")
 
 
-JOBS = {"agree": agree, "die_once": die_once, "sum_often": sum_often}
+def join_in_vain(ranks, folder):
+    """Ranks of which one is out of reach, or the first cannot listen, use messages."""
+    found = []
+    connect, listen = one_machine._connect, one_machine._listen
+    for name in ("_connect", "_listen"):
+        one_machine._connect, one_machine._listen = connect, listen
+        if ranks.rank == (name == "_connect"):
+            setattr(one_machine, name, lambda argument: [])
+        alone = replace(ranks, machine=one_machine.join())
+        numbers = torch.tensor([1.0, ranks.rank])
+        alone.sum(numbers)
+        found.append((alone.machine is None, numbers))
+    torch.save(found, folder / f"{ranks.n_ranks}-{ranks.rank}.pt")
+
+
+JOBS = {job.__name__: job for job in (agree, die_once, sum_often, join_in_vain)}
 
 
 def note_threads(folder):

@@ -101,6 +101,14 @@ def test_gradients_are_summed_in_shared_memory_or_by_messages(tmp_path):
     assert not list((tmp_path / "memory").iterdir())  # it ends with the ranks
 
 
+def test_ranks_that_cannot_reach_each_other_sum_by_messages(tmp_path):
+    torchrun(HERE / "rank_jobs.py", "join_in_vain", tmp_path)
+    for rank in range(2):
+        for used_messages, numbers in torch.load(tmp_path / f"2-{rank}.pt"):
+            assert used_messages
+            assert numbers.tolist() == [2, 1]
+
+
 def test_different_weights_are_refused(monkeypatch):
     """Told of another rank with larger weights, a rank does not end in silence."""
     monkeypatch.setattr(distributed.dist, "all_reduce", lambda sums, op: sums.add_(1))

@@ -74,24 +74,32 @@ def join() -> OneMachine | None:
     """Connect all ranks if they are on one machine; every rank must call it."""
     if not hasattr(os, "posix_fallocate"):
         return None
-    first, n_others = dist.get_rank() == 0, dist.get_world_size() - 1
-    with tempfile.TemporaryDirectory(prefix="crbm-") as folder:
-        addresses = [str(Path(folder, "ranks"))]
-        dist.broadcast_object_list(addresses, src=0)
-        listener = Listener(addresses[0], FAMILY) if first else None
-        dist.barrier()  # the first rank listens
-        connections = [] if first else _connect(addresses[0])
-        reached = [False] * (n_others + 1)
-        dist.all_gather_object(reached, first or bool(connections))
-        if listener is not None:
-            with listener:
-                arrived = [listener.accept() for _ in range(sum(reached) - 1)]
-            connections = sorted(arrived, key=lambda one: one.recv())
-        if all(reached):
-            return OneMachine(connections)
+    first, n_ranks = dist.get_rank() == 0, dist.get_world_size()
+    listener = _listen(n_ranks) if first else None
+    addresses = [str(listener.address) if listener else ""]
+    dist.broadcast_object_list(addresses, src=0)
+    if not addresses[0]:
+        return None
+    connections = [] if first else _connect(addresses[0])
+    reached = [False] * n_ranks
+    dist.all_gather_object(reached, first or bool(connections))
+    if listener:
+        with listener:
+            arrived = [listener.accept() for _ in range(sum(reached) - 1)]
+        connections = sorted(arrived, key=lambda one: one.recv())
+    if all(reached):
+        return OneMachine(connections)
     for connection in connections:
         connection.close()
     return None
+
+
+def _listen(n_ranks: int) -> Listener | None:
+    """A socket for the other ranks, in a folder that only this user can read."""
+    try:
+        return Listener(None, FAMILY, backlog=n_ranks)
+    except OSError:  # e.g. a name of a folder that is too long for a socket
+        return None
 
 
 def _connect(address: str) -> list[Connection]:
