@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 N_PIXELS, N_HIDDEN, N_CASES, BATCH = 784, 256, 8192, 512
-N_EPOCHS, ROUNDS = 4, 3
+N_EPOCHS, ROUNDS = 8, 5
 OBJECTIVES = {"CD-1": ("cd", 1), "CD-PercLoss-10": ("perceptron", 10)}
 
 

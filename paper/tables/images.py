@@ -224,7 +224,7 @@ COMPARED = ("CD-1", "CD-10", "CD-PercLoss")
 
 
 def objective_cells(quick: bool) -> list[Cell]:
-    """One run per objective, on occluded digits."""
+    """One run per objective and seed, on occluded digits."""
     shown = EXPERIMENTS["occluded"].quick if quick else {}
     config = {**_DIGITS, **_MAPS, **shown, "quick": quick}
     return [
@@ -232,10 +232,11 @@ def objective_cells(quick: bool) -> list[Cell]:
             EXPERIMENT,
             "occluded",
             f"ConvCRBM with maps, {name}",
-            None,
-            0,
+            fold,
+            seed,
             {**config, "objective": name},
         )
+        for fold, seed in THREE_SEEDS[: 1 if quick else None]
         for name in COMPARED
     ]
 
