@@ -67,7 +67,8 @@ def chosen(names: Sequence[str] | None, available: Sequence[str]) -> list[str]:
 def time_run(run: Callable[[Cell], Outcome], cell: Cell) -> tuple[Cell, Outcome, float]:
     """Run a cell on one thread; returns the cell, its outcome and its CPU seconds.
 
-    Without oneDNN, so that rows that were published before it repeat bit for bit.
+    Without oneDNN, so that rows that were published before it repeat bit for bit; the
+    runs that are also called beside this say so themselves.
     """
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)

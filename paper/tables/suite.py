@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from crbm.kernels import onednn
 from paper.engine import runs
 from paper.engine.judging import Forecast, measure
 from paper.engine.store import Cell, Outcome, Row, Store, key
@@ -130,6 +131,7 @@ def current_rows(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if key(row) in wanted]
 
 
+@onednn.disabled()  # so that published rows repeat
 def run_cell(cell: Cell) -> Outcome:
     """Fit one model on one fold and measure its answers."""
     problem = load(cell.dataset, cell.fold or 0, cell.config.get("limit"))

@@ -32,6 +32,7 @@ from crbm.estimators import (
     HashCRBMClassifier,
     LogisticClassifier,
 )
+from crbm.kernels import onednn
 from paper.engine import runs
 from paper.engine.committee import tune_committee
 from paper.engine.store import Cell, Outcome, Row, Store, key
@@ -332,6 +333,7 @@ def committee_size(model: Model, quick: bool) -> int:
     return min(model.n_members, QUICK_MEMBERS) if quick else model.n_members
 
 
+@onednn.disabled()  # so that published rows repeat
 def run_cell(cell: Cell, *, model: Model | None = None) -> Outcome:
     """Tune one model on one fold and measure its test error.
 
