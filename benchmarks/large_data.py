@@ -2,7 +2,7 @@
 
 Each size runs in a process of its own, which reports its peak memory. The number of
 bits grows by one for ten times as many cases, so that a case has about as many
-candidates: from 10^5 cases on nearly all label sets have been seen.
+candidates at all sizes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Dense products by oneDNN, on processors on which it is faster than torch's own.
 
-torch multiplies matrices by MKL, which uses AVX-512 only on Intel's processors. oneDNN,
-by which torch computes convolutions, uses it on all that have it, and takes half the
-time on others.
+torch multiplies matrices by MKL. oneDNN, by which torch computes convolutions, takes
+half the time on an AMD EPYC with AVX-512, which MKL probably does not use there.
 
 torch offers these products through operators that `torch.compile` puts into its
 programs; they have no public names. So they are used only if a trial gives the right

@@ -58,7 +58,7 @@ class OneMachine:
         n_open = torch.tensor([float(file is not None)])
         self.sum(n_open)
         if self.first and names[0]:
-            os.unlink(names[0])  # it lives on in those that have opened it
+            os.unlink(names[0])  # open files keep their memory
         if file is None:
             return None
         try:
@@ -103,7 +103,7 @@ def _listen(n_ranks: int) -> Listener | None:
 
 
 def _connect(address: str) -> list[Connection]:
-    """A connection to the first rank, which is told this rank; none elsewhere."""
+    """Connect to the first rank and send it this rank; empty if that fails."""
     try:
         connection = Client(address, FAMILY)
     except OSError:
