@@ -54,10 +54,10 @@ def unseeded():
     return classifier.fit(X, Y).predict_proba(X)
 
 
-def refusal(rank):
-    """What is said to ranks with different cases."""
+def refusal(X, Y):
+    """What is said to ranks that were given these cases."""
     try:
-        crbm.CRBMClassifier(n_hidden=2, n_epochs=1, random_state=0).fit(X + rank, Y)
+        crbm.CRBMClassifier(n_hidden=2, n_epochs=1, random_state=0).fit(X, Y)
     except RuntimeError as error:
         return str(error)
     return ""
@@ -100,7 +100,8 @@ def main(folder):
     found["stacked"] = stacked()
     if n_ranks > 1:
         found |= {"unseeded": unseeded(), "separate": by_itself(rank)}
-        found |= {"refusal": refusal(rank), "failure": failure(rank)}
+        refusals = [refusal(X + rank, Y), refusal(X[:, rank:], Y)]
+        found |= {"refusals": refusals, "failure": failure(rank)}
     torch.save(found, folder / f"{n_ranks}-{rank}.pt")
 
 

@@ -49,7 +49,8 @@ def test_ranks_share_a_seed_that_was_not_given(runs):
 
 def test_ranks_with_different_cases_are_refused(runs):
     for found in runs[0][1:]:
-        assert "ranks have different training cases" in found["refusal"]
+        for refusal in found["refusals"]:
+            assert "ranks have different training cases" in refusal
 
 
 def test_an_error_on_the_first_rank_is_raised_on_all(runs):

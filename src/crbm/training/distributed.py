@@ -212,12 +212,12 @@ class Synchronised(Hook):
         self.ranks = ranks
 
     def start(self, run: Run) -> None:
-        states = [run.state()]
-        dist.broadcast_object_list(states, src=0)
-        run.restore(states[0])
         if isinstance(run.data, InMemory):
             u, v = run.data.cases.u, run.data.cases.v
             check_same_cases(v if u is None else u, v)
+        states = [run.state()]
+        dist.broadcast_object_list(states, src=0)
+        run.restore(states[0])
         assert isinstance(run.update, TorchUpdate)
         sum_gradients = self.ranks.gradient_sum(run.model)
         self._summing = run.update.optimizer.register_step_pre_hook(
